@@ -16,7 +16,7 @@ type ApplyOptions struct {
 	// Approve decides whether a plan is applied; nil approves. Its ctx is that of the
 	// operation, and the lock of the state is held meanwhile.
 	Approve func(ctx context.Context, p *Plan) bool
-	// Stop is closed to have nothing new begun; nil never is.
+	// Stop is closed to have nothing new started; nil never is.
 	Stop <-chan struct{}
 }
 
@@ -30,8 +30,8 @@ type Result struct {
 	Warnings Diagnostics
 }
 
-// Apply carries out a plan. It is refused with [ErrStalePlan] where the state was
-// changed since. What was done when an error comes is in the state.
+// Apply carries out a plan. It is rejected with [ErrStalePlan] where the state was changed
+// since. Anything that was done when an error comes is in the state.
 func (w *Workspace) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result, error) {
 	d := w.begin()
 	defer d.Close()
@@ -73,7 +73,7 @@ func (w *Workspace) apply(ctx context.Context, d *workspace.Directory, s workspa
 	return &Result{Plan: a.plan, State: stateOf(a.outcome.State), Warnings: w.warnings(a.found)}, nil
 }
 
-// An approver answers as the options say, and remembers what it is told.
+// An approver answers as the options say, and remembers what it is reported.
 type approver struct {
 	workspace *Workspace
 	options   ApplyOptions
@@ -165,7 +165,7 @@ type Event struct {
 	Kind EventKind
 	// Address is whose it is; empty for Stopping.
 	Address string
-	// Action is what is done to the object, where Kind tells of that.
+	// Action is what is done to the object, where Kind reports that.
 	Action Action
 	// ID is what the provider knows the object by, where that is known.
 	ID string

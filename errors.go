@@ -13,21 +13,21 @@ import (
 
 // Errors that programs react to. They are found with [errors.Is], in an [*Error] too.
 var (
-	// ErrLocked: somebody else has the lock of the state. [errors.As] with a
-	// [*LockedError] tells who.
+	// ErrLocked: somebody else has the lock of the state. [errors.As] with a [*LockedError]
+	// reports who.
 	ErrLocked = errors.New("the state is locked")
 	// ErrStalePlan: the state was changed after the plan was made. Make a new one.
 	ErrStalePlan = errors.New("the plan is stale")
 	// ErrInDoubt: objects of an earlier run may exist that the state doesn't have, and
 	// what depends on them wasn't done. See [Workspace.Recover].
 	ErrInDoubt = errors.New("objects are in doubt")
-	// ErrNotApproved: [ApplyOptions.Approve] has refused the plan.
+	// ErrNotApproved: [ApplyOptions.Approve] has rejected the plan.
 	ErrNotApproved = errors.New("the plan was not approved")
 	// ErrChanged is returned by a [Store] in place of writing over what it wasn't
 	// asked to replace.
 	ErrChanged = errors.New("the state was changed by somebody else")
-	// ErrUnanswered is returned by functions of a [ResourceType] where it isn't known
-	// whether something was done. What was to be created is in doubt then.
+	// ErrUnanswered is returned by functions of a [ResourceType] where it isn't known whether
+	// something was done. Anything that was to be created is in doubt then.
 	ErrUnanswered = errors.New("there was no answer")
 )
 
@@ -95,7 +95,7 @@ func (d Diagnostic) String() string {
 	return b.String()
 }
 
-// Diagnostics are problems in the order in which they are told.
+// Diagnostics are problems in the order in which they are reported.
 type Diagnostics []Diagnostic
 
 // Error is all of them, one after the other.

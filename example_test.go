@@ -111,7 +111,7 @@ func ExamplePlan_Groups() {
 	//   zone: "north" to "south"
 }
 
-// What may be touched if a variable gets another value.
+// List declarations that a new value of a variable may affect.
 func ExamplePlan_Impact() {
 	cloud := weirtest.NewCloud().Type("sim_server", "name string required", "zone string")
 	ws, err := weir.OpenFS(servers, weir.Options{

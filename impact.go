@@ -93,12 +93,12 @@ type Hop struct {
 	Line int
 }
 
-// Impact tells what may be touched if what has an address changes: everything in the
-// configuration that refers to it, directly or through others, nearest first. The
-// address is that of an object, a block, a variable or another declaration, or of a
-// module, which stands for all that is in it. Instances make no difference, and nothing
-// is evaluated: references count as they are written. It is the reverse of
-// [Workspace.Explain], for changes that nobody has made.
+// Impact reports what may be touched if what has an address changes: everything in the
+// configuration that refers to it, directly or through others, nearest first. The address is
+// that of an object, a block, a variable or another declaration, or of a module, which stands
+// for all that is in it. Instances make no difference, and nothing is evaluated: references
+// count as they are written. It is the reverse of [Workspace.Explain], for changes that nobody
+// has made.
 func (p *Plan) Impact(address string) ([]Impact, error) {
 	all := symbols.Of(p.tree)
 	of, missing := symbols.Chosen(all, []string{address})

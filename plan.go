@@ -23,14 +23,13 @@ type PlanOptions struct {
 	Destroy, RefreshOnly bool
 	// SkipRefresh takes the state for what exists.
 	SkipRefresh bool
-	// AutoRefresh leaves out objects that nothing is to be done with and that were looked
-	// at not long ago, as -refresh=auto does.
+	// AutoRefresh leaves out objects that nothing is to be done with and that were inspected
+	// not long ago, as -refresh=auto does.
 	AutoRefresh bool
-	// Targets are addresses of objects or modules, or patterns such as aws_*.web, to
-	// limit the plan to, Excludes those to leave out, Replace those of objects to make
-	// anew.
+	// Targets are addresses of objects or modules, or patterns such as aws_*.web, to limit the
+	// plan to, Excludes those to leave out, Replace those of objects to make again.
 	Targets, Excludes, Replace []string
-	// AllowDeferral puts off what can't be planned yet instead of failing.
+	// AllowDeferral defers what can't be planned yet instead of failing.
 	AllowDeferral bool
 }
 
@@ -184,9 +183,9 @@ type Change struct {
 	Action   Action
 	// Reason says why, in the words of the JSON format, where the values don't.
 	Reason string
-	// Before and After are the object as JSON, null where there is none. What isn't
-	// known is missing from After and true in AfterUnknown. Sensitive values are in
-	// them; BeforeSensitive and AfterSensitive say where.
+	// Before and After are the object as JSON, null without one. Anything that isn't known is
+	// missing from After and true in AfterUnknown. Sensitive values are in them;
+	// BeforeSensitive and AfterSensitive say where.
 	Before, After, AfterUnknown     json.RawMessage
 	BeforeSensitive, AfterSensitive json.RawMessage
 	// ImportID is set for an object that is imported by an id.
@@ -242,7 +241,7 @@ type Deferred struct {
 	Reason string
 }
 
-// Deferred are the changes that are put off, which [PlanOptions.AllowDeferral] allows.
+// Deferred are the changes that are deferred, which [PlanOptions.AllowDeferral] allows.
 func (p *Plan) Deferred() []Deferred {
 	var out []Deferred
 	for _, d := range p.made.Deferred {
@@ -304,12 +303,12 @@ func (p *Plan) Steps() []Step {
 	return out
 }
 
-// JSON is the plan as "weir show -json" prints it, in the format of other engines.
+// JSON is the plan as "weir show -json" prints it, in the format of other programs.
 func (p *Plan) JSON() ([]byte, error) {
 	return jsonplan.Marshal(p.made, p.tree, p.workspace.config.Dialect.Version())
 }
 
-// An Explanation tells why an object is dealt with as it is.
+// An Explanation reports why an object is dealt with as it is.
 type Explanation struct {
 	Address string
 	Action  Action
@@ -334,7 +333,7 @@ type Link struct {
 // A Wait is a step of an object, and one that comes first.
 type Wait struct{ Step, For, Rule string }
 
-// Explain plans, and tells why the plan deals as it does with what an address names.
+// Explain plans, and reports why the plan deals as it does with what an address names.
 func (w *Workspace) Explain(ctx context.Context, o PlanOptions, address string) ([]Explanation, error) {
 	p, diags := o.planning()
 	target, err := addr.ParsePattern(address)

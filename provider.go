@@ -43,8 +43,8 @@ type Attribute struct {
 	Type     string
 	Required bool
 	Optional bool
-	// Computed: the provider decides where the configuration doesn't. Volatile: it
-	// decides anew with each update.
+	// Computed: the provider decides where the configuration doesn't. Volatile: it decides
+	// again with each update.
 	Computed, Volatile bool
 	Sensitive          bool
 	// Replace: a change needs a new object.
@@ -64,7 +64,7 @@ type ResourceType struct {
 	// Update changes an object. Without it every change replaces.
 	Update func(ctx context.Context, current, desired Object) (Object, error)
 	Delete func(ctx context.Context, current Object) error
-	// Import finds an object by an id, nil where there is none.
+	// Import finds an object by an id, nil without one.
 	Import func(ctx context.Context, id string) (Object, error)
 }
 
@@ -131,7 +131,7 @@ type running struct {
 	schemas *provider.Schemas
 }
 
-// object is a value for the functions of a provider. What isn't known yet is left
+// object is a value for the functions of a provider. Anything that isn't known yet is left
 // out.
 func object(v cty.Value) (Object, error) {
 	if v == cty.NilVal || v.IsNull() {
@@ -154,7 +154,7 @@ func object(v cty.Value) (Object, error) {
 	return o, json.Unmarshal(text, &o)
 }
 
-// value is what a function has returned. What it leaves out is as desired.
+// value is what a function has returned. Missing attributes have their desired values.
 func value(o Object, desired cty.Value, s *schema.Schema) (cty.Value, error) {
 	all, err := object(desired)
 	if err != nil {

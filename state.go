@@ -42,7 +42,7 @@ type Resource struct {
 
 // An Output is the value of an output of the root module.
 type Output struct {
-	// Value and Type are JSON; a type is written as other engines' JSON has it.
+	// Value and Type are JSON; a type is written as other programs' JSON has it.
 	Value, Type json.RawMessage
 	Sensitive   bool
 }
@@ -76,8 +76,8 @@ func stateOf(s *state.Snapshot) *State {
 	return out
 }
 
-// State reads the state, with what the journal of an interrupted run knows. It takes
-// no lock. Where there is none yet the result is empty.
+// State reads the state, with what the journal of an interrupted run knows. It takes no lock.
+// Where none exists yet the result is empty.
 func (w *Workspace) State(ctx context.Context) (*State, error) {
 	d := w.begin()
 	defer d.Close()
@@ -106,7 +106,7 @@ type Doubt struct {
 	Key, ID string
 }
 
-// RecoverOptions settle objects in doubt. Those that nothing is said of stay so.
+// RecoverOptions resolve objects in doubt. Those that nothing is said of stay so.
 type RecoverOptions struct {
 	// Import has the ids of objects that exist, by address.
 	Import map[string]string
@@ -116,9 +116,9 @@ type RecoverOptions struct {
 	ForgetAll bool
 }
 
-// Recover saves what the journal of an interrupted run knows, settles what the
-// options say, and returns what is still in doubt. Nothing that is in doubt is
-// created again, and what depends on it waits.
+// Recover saves what the journal of an interrupted run knows, resolves what the options say,
+// and returns what is still in doubt. Nothing that is in doubt is created again, and what
+// depends on it waits.
 func (w *Workspace) Recover(ctx context.Context, o RecoverOptions) ([]Doubt, error) {
 	d := w.begin()
 	defer d.Close()

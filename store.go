@@ -14,7 +14,7 @@ import (
 // methods may be called at the same time, also by other processes for the same
 // states.
 type Store interface {
-	// Read returns the state of a workspace, and a version that tells it from all
+	// Read returns the state of a workspace, and a version that distinguishes it from all
 	// others the workspace had. Where there is no state both are empty.
 	Read(ctx context.Context, workspace string) (state []byte, version string, err error)
 	// Write replaces the state of that version, or none where it is empty, and
@@ -30,15 +30,15 @@ type Store interface {
 	Workspaces(ctx context.Context) ([]string, error)
 }
 
-// LockInfo tells who has a lock.
+// LockInfo reports who has a lock.
 type LockInfo struct {
 	ID        string
 	Operation string
 	Who       string
 	Version   string
 	Created   time.Time
-	// Process tells which process it is, by which a lock that was left behind is
-	// found. It has to be kept as it is.
+	// Process reports which process it is, by which a lock that was left behind is found. It
+	// has to be kept as it is.
 	Process string
 }
 
@@ -76,7 +76,7 @@ func (s kept) Workspaces(ctx context.Context) ([]string, error) {
 	return append([]string{storage.DefaultWorkspace}, names...), err
 }
 
-// CreateWorkspace implements storage.Backend: they come to be with their state.
+// CreateWorkspace implements storage.Backend: they become with their state.
 func (s kept) CreateWorkspace(context.Context, string) error { return nil }
 
 // DeleteWorkspace implements storage.Backend.

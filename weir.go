@@ -1,5 +1,5 @@
-// Package weir plans and applies infrastructure configurations from within a Go
-// program: what the command weir does in a directory, as values and functions.
+// Package weir plans and applies infrastructure configurations in a Go program, as the command
+// weir does in a directory.
 //
 // A [Workspace] is a configuration with the state of one of its workspaces. Open
 // one, make it ready, plan, look at the plan, apply it:
@@ -15,26 +15,26 @@
 //	}
 //	result, err := ws.Apply(ctx, plan, weir.ApplyOptions{})
 //
-// [Plan.Groups] puts changes that are alike together, [Workspace.Explain] tells what
-// changes come from, and [Plan.Impact] what others may follow.
+// [Plan.Groups] puts changes that are alike together, [Workspace.Explain] reports what changes
+// come from, and [Plan.Impact] what others may follow.
 //
 // Nothing is taken from the process: not its environment, working directory,
-// terminal or signals. What an operation needs of them is in the [Options], so any
+// terminal or signals. The [Options] have everything an operation needs of them, so any
 // number of workspaces can be at work at the same time, and so can the methods of
 // one of them: the lock of the state keeps them apart.
 //
 // # Errors and warnings
 //
-// What is wrong with a configuration, or was wrong with a provider, is told by an
-// [*Error], which has [Diagnostics]. Use [errors.Is] with [ErrLocked], [ErrStalePlan]
-// and [ErrInDoubt] for what programs react to. Warnings come with results.
+// Anything that is wrong with a configuration, or was wrong with a provider, is reported by an
+// [*Error], which has [Diagnostics]. Use [errors.Is] with [ErrLocked], [ErrStalePlan] and
+// [ErrInDoubt] for what programs react to. Warnings come with results.
 //
 // # Stopping
 //
-// An apply can be ended in two ways. Closing [ApplyOptions.Stop] lets what is under
-// way end and begins nothing new. Cancelling the context cuts calls of providers
-// short as well. Either way the state has what was done when the method returns, and
-// what isn't known is in doubt until [Workspace.Recover] settles it.
+// An apply can be ended in two ways. Closing [ApplyOptions.Stop] lets what is under way end
+// and begins nothing new. Cancelling the context cuts calls of providers short as well. Either
+// way the state has what was done when the method returns, and what isn't known is in doubt
+// until [Workspace.Recover] resolves it.
 package weir
 
 import (
@@ -95,19 +95,19 @@ type Options struct {
 
 	// LockTimeout is how long to wait while somebody else has the state's lock.
 	LockTimeout time.Duration
-	// Who tells others whose lock it is, such as "user@host".
+	// Who informs others whose lock it is, such as "user@host".
 	Who string
-	// Parallelism is how many calls of providers there are at once; 0 means 10, and more
-	// reads where a provider bears them.
+	// Parallelism is how many calls of providers there are at once; 0 means 10, and more reads
+	// where a provider allows them.
 	Parallelism int
 	// Now is the clock; nil stands for the system's.
 	Now func() time.Time
 	// Random makes identities of states and locks; nil stands for the system's.
 	Random io.Reader
-	// Events is told what happens to objects, by several goroutines at once. It must
-	// not block for long.
+	// Events learns what happens to objects, by several goroutines at once. It must not block
+	// for long.
 	Events func(Event)
-	// Notice is told why an operation takes long, and what can't be returned any more.
+	// Notice learns why an operation takes long, and what can't be returned any more.
 	Notice func(text string)
 	// Log gets what providers log if TF_LOG is in the environment.
 	Log io.Writer
@@ -138,12 +138,12 @@ func Open(dir string, o Options) (*Workspace, error) {
 	return open(absolute, nil, o)
 }
 
-// OpenFS opens the configuration in the root of a file system, such as one that is
-// embedded in the program or made by a test. Without [Options.DataDir] nothing is
-// written to the disk: local modules need no Init, states are best kept in a
-// [Store], and an apply isn't journalled, so that what it was about to create is
-// forgotten when the process ends in the middle of it. A state that the store refuses
-// is then in the diagnostics alone, secrets and all.
+// OpenFS opens the configuration in the root of a file system, such as one that is embedded in
+// the program or made by a test. Without [Options.DataDir] nothing is written to the disk:
+// local modules need no Init, states are best kept in a [Store], and an apply isn't
+// journalled, so that what it was about to create is forgotten when the process ends in the
+// middle of it. A state that the store rejects is then in the diagnostics only, secrets and
+// all.
 func OpenFS(fsys fs.FS, o Options) (*Workspace, error) {
 	dir := o.DataDir
 	if dir == "" {
@@ -151,7 +151,7 @@ func OpenFS(fsys fs.FS, o Options) (*Workspace, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Only its name is needed: it comes to be where something has to be written.
+		// Only its name is needed: it becomes where something has to be written.
 		if err := os.Remove(random); err != nil {
 			return nil, err
 		}
@@ -240,8 +240,7 @@ func fromGo(v any) (cty.Value, error) {
 	return ctyjson.Unmarshal(text, t)
 }
 
-// Close removes what was kept of the workspace for its operations alone. States
-// stay.
+// Close removes what was kept of the workspace for its operations only. States stay.
 func (w *Workspace) Close() error {
 	w.memory.Close()
 	if w.scratch != "" {
@@ -250,7 +249,7 @@ func (w *Workspace) Close() error {
 	return nil
 }
 
-// begin is the directory for one operation. Whoever calls it closes it.
+// begin is the directory for one operation. A caller that calls it closes it.
 func (w *Workspace) begin() *workspace.Directory {
 	notice := w.options.Notice
 	if notice == nil {
@@ -288,9 +287,9 @@ type InitOptions struct {
 	Reconfigure, Migrate bool
 	// BackendConfig completes the backend's block: NAME=VALUE, or names of files.
 	BackendConfig []string
-	// ReadOnlyLocks refuses to change the dependency lock file.
+	// ReadOnlyLocks rejects to change the dependency lock file.
 	ReadOnlyLocks bool
-	// Progress is told each step, as a line.
+	// Progress is reported each step, as a line.
 	Progress func(line string)
 }
 

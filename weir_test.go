@@ -105,8 +105,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestDoubt: what may exist isn't made again, what depends on it waits, and settling
-// it either way goes on from there.
+// TestDoubt: what may exist isn't made again, what depends on it waits, and settling it either
+// way continues from there.
 func TestDoubt(t *testing.T) {
 	for _, exists := range []bool{true, false} {
 		b := newBench(t, two, func(o *weir.Options) { o.DataDir = t.TempDir() })
@@ -148,7 +148,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// TestObjectInDoubt: a plan that was made before is refused.
+// TestObjectInDoubt: a plan that was made before is rejected.
 func TestObjectInDoubt(t *testing.T) {
 	b := newBench(t, requires+`resource "sim_server" "a" { name = "a" }`, func(o *weir.Options) { o.DataDir = t.TempDir() })
 	first, err := b.Plan(t.Context(), weir.PlanOptions{})
@@ -175,8 +175,8 @@ func TestObjectInDoubt(t *testing.T) {
 	}
 }
 
-// TestStop: what is under way ends, nothing is begun after it. TestCancel: calls are
-// cut short. Either way the state knows.
+// TestStop: what is under way ends, nothing is started after it. TestCancel: calls are cut
+// short. Either way the state knows.
 func TestStop(t *testing.T) {
 	b := newBench(t, two, nil)
 	stop := make(chan struct{})
@@ -232,7 +232,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// TestPlan looks at all that a plan tells, and takes it through a file.
+// TestPlan looks at all that a plan reports, and takes it through a file.
 func TestPlan(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b := newBench(t, two, func(o *weir.Options) { o.Now = func() time.Time { return now } })
@@ -507,7 +507,7 @@ func lastOf(b *bench) (last string) {
 	return last
 }
 
-// What a provider says of an error has no secrets, wherever it got them from.
+// A provider's error message has no secrets, wherever it got them from.
 func TestSecrets(t *testing.T) {
 	b := newBench(t, requires+`
 variable "password" {
@@ -525,7 +525,7 @@ resource "sim_server" "a" { name = var.password }
 	}
 }
 
-// TestGroups: secrets aren't in groups, and what differs among their objects is told.
+// TestGroups: secrets aren't in groups, and what differs among their objects is reported.
 func TestGroups(t *testing.T) {
 	config := func(text string) string {
 		return requires + `
@@ -563,7 +563,7 @@ resource "sim_server" "b" { name = var.s }
 	}
 }
 
-// TestImpact: a plan that was saved tells the same, and an address of nothing is refused.
+// TestImpact: a plan that was saved reports the same, and an address of nothing is rejected.
 func TestImpact(t *testing.T) {
 	b := newBench(t, two, func(o *weir.Options) { o.DataDir = t.TempDir() })
 	p, err := b.Plan(t.Context(), weir.PlanOptions{})

@@ -1,9 +1,9 @@
-// Package batch lets a provider of plugin protocol 5 or 6 take one call about many objects.
+// Package batch lets a provider of plugin protocol 5 or 6 take one call for many objects.
 //
 // A [Service] stands beside the protocol on the provider's gRPC server. Without more each
 // request of a batch goes to the provider's own ReadResource, PlanResourceChange or
-// ApplyResourceChange, all of them at the same time, so that everything that holds for
-// one object holds in a batch. What is gained like this is that the provider knows which
+// ApplyResourceChange, all of them at the same time, so that everything that holds for one
+// object holds in a batch. Anything that is gained like this is that the provider knows which
 // requests belong together: [Service.Prepare] can fetch at once what all of them need, and
 // hand it to them in their context.
 //
@@ -35,7 +35,7 @@ import (
 	"weir.dev/weir/batch/batchv1"
 )
 
-// Limits are how many requests one call may have. 0 and 1 are for ordinary calls alone.
+// Limits are how many requests one call may have. 0 and 1 are for ordinary calls only.
 type Limits struct{ Read, Plan, Apply int }
 
 // A Method is what all requests of a batch ask for, as the protocol calls it.
@@ -66,7 +66,7 @@ type Service struct {
 	Types  map[string]Limits
 	// Prepare, which may be nil, is called once for each batch. The result is the context of
 	// its requests. An error is one of all requests, and says nothing of the service that the
-	// provider is for: what refuses only for a moment is for the diagnostics of the answers.
+	// provider is for: what rejects only for a moment is for the diagnostics of the answers.
 	Prepare func(context.Context, Batch) (context.Context, error)
 	// AtOnce is how many requests of a batch are worked on at the same time; 0 is for all.
 	AtOnce int
@@ -86,8 +86,8 @@ func (s *Service) Server(options ...grpc.ServerOption) *grpc.Server {
 	return server
 }
 
-// see learns which server serves the protocol: every engine configures it before it asks
-// about objects.
+// see learns which server serves the protocol: every engine configures it before it queries
+// objects.
 func (s *Service) see(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	if strings.HasPrefix(info.FullMethod, "/tfplugin") {
 		s.mu.Lock()
@@ -186,7 +186,7 @@ func method(server any, m Method) (call reflect.Value, request reflect.Type, err
 	return call, call.Type().In(1).Elem(), nil
 }
 
-// one answers one request. A panic is a problem of this one alone.
+// one answers one request. A panic is a problem of this one only.
 func one(ctx context.Context, call reflect.Value, request proto.Message) (a *batchv1.Answers_Answer) {
 	failed := func(err error) *batchv1.Answers_Answer {
 		return &batchv1.Answers_Answer{Result: &batchv1.Answers_Answer_Error{Error: err.Error()}}

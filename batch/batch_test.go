@@ -98,7 +98,7 @@ func told(t *testing.T, a *batchv1.Answers) string {
 }
 
 // TestAnswers: each request is answered by the provider's own method, in the order of
-// requests, and what is wrong with one is wrong with it alone.
+// requests, and what is wrong with one is wrong with only it.
 func TestAnswers(t *testing.T) {
 	for _, atOnce := range []int{0, 1} {
 		s := &batch.Service{AtOnce: atOnce, Limits: batch.Limits{Read: 10}, Types: map[string]batch.Limits{"other": {Apply: 3}}}

@@ -129,7 +129,7 @@ func testCost(t *testing.T, n int) map[string]int64 {
 	return map[string]int64{"bytes allocated": int64(after.TotalAlloc - before.TotalAlloc), "objects allocated": int64(after.Mallocs - before.Mallocs)}
 }
 
-// starts counts the providers that a suite starts, and isn't told anything.
+// starts counts the providers that a suite starts, and doesn't learn anything.
 type starts struct {
 	catalog
 	n int

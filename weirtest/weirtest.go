@@ -1,6 +1,5 @@
-// Package weirtest is for tests of programs that embed package weir: states in
-// memory and a cloud in memory, with points at which a test can look, wait or have
-// something go wrong. Neither the disk nor another process is needed.
+// Package weirtest provides states and a cloud in memory, for tests of programs that embed
+// package weir. Tests can pause, inspect and fail operations, without disk and processes.
 //
 //	cloud := weirtest.NewCloud()
 //	cloud.Type("sim_server", "name string required", "zone string replace")
@@ -38,8 +37,7 @@ type kept struct {
 // NewStore is a store without states.
 func NewStore() *Store { return &Store{states: map[string]*kept{}} }
 
-// Before has f called before each call, with the name of the method. What it
-// returns is the call's error, and the call does nothing then.
+// Before has f called before each call, with the name of the method. Its result is the call's error, and the call then does nothing.
 func (s *Store) Before(f func(call, workspace string) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,8 +187,7 @@ func flag(a *weir.Attribute, word string) bool {
 	return true
 }
 
-// Before has f called before each call. What it returns is the call's error, and
-// the call does nothing then.
+// Before has f called before each call. Its result is the call's error, and the call then does nothing.
 func (c *Cloud) Before(f func(ctx context.Context, call Call) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -33,7 +33,7 @@ func doubled(first, next string) string {
 	return "locals {\n" + b.String() + "}\noutput \"x\" {\n  value = local.a60\n}\n"
 }
 
-// mostMemory is what a plan may take that is asked for more than any machine has.
+// mostMemory is what a plan may take that is requested more than any machine has.
 const mostMemory = 1 << 30
 
 // TestBombs plans configurations of a few lines that ask for more than any machine has:

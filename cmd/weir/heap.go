@@ -28,18 +28,18 @@ func growth(survived uint64) int {
 	return int(bigGrowth * math.Sqrt(bigHeap/float64(survived)))
 }
 
-// What is beyond a few MiB goes where memory comes in huge pages, if the system has
-// them: the first touch of each small page interrupts the program. A block that asks for
-// them and that nobody touches counts as part of the heap from the start; the first
-// collection, when firstHeap is in use beside it, frees it for all others at once.
-// Commands that use less are never collected.
+// Anything that is beyond a few MiB goes where memory comes in huge pages, if the system has
+// them: the first touch of each small page interrupts the program. A block that asks for them
+// and that nobody touches counts as part of the heap from the start; the first collection,
+// when firstHeap is in use beside it, frees it for all others at once. Commands that use less
+// are never collected.
 const (
 	hugeHeap  = 256 << 20
 	firstHeap = 9 << 19
 	minHeap   = 4 << 20 // what Go grows to at 100 percent, and how long before the end it begins to collect
 )
 
-// growFirst tunes the collector. Who sets GOGC knows better.
+// growFirst tunes the collector. Anyone who sets GOGC knows better.
 func growFirst() {
 	if os.Getenv("GOGC") != "" {
 		return

@@ -20,7 +20,7 @@ import (
 
 func main() { os.Exit(run()) }
 
-// who tells the people who wait for a lock whose it is.
+// who reports the people who wait for a lock whose it is.
 func who() string {
 	name := "unknown"
 	if u, err := user.Current(); err == nil {
@@ -35,8 +35,8 @@ func who() string {
 
 func run() (code int) {
 	if len(os.Args) > 1 && os.Args[1] == providerproxy.Command {
-		// It passes on what a provider prints, whoever still reads it, and leaves
-		// it to the engine when to end.
+		// It passes on what a provider prints, the caller that still reads it, and leaves it
+		// to the engine when to end.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, os.Interrupt)
 		return providerproxy.Run(os.Args[2:], os.Environ(), os.Stdin, os.Stdout, os.Stderr)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// limitMemory has the collector work harder before the machine, or the container,
-// runs out of memory, whose end would be a kill. Who sets GOMEMLIMIT knows better.
+// limitMemory has the collector work harder before the machine, or the container, runs out of
+// memory, whose end would be a kill. Anyone who sets GOMEMLIMIT knows better.
 func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -20,8 +20,8 @@ func limitMemory() {
 	}
 }
 
-// memory is how many bytes the machine has, or the control groups of the process
-// let it have; math.MaxInt64 where nobody tells.
+// memory is how many bytes the machine has, or the control groups of the process let it have;
+// math.MaxInt64 where nobody reports.
 func memory(read func(name string) ([]byte, error)) int64 {
 	least := int64(math.MaxInt64)
 	take := func(text string, unit int64) {

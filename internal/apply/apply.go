@@ -1,9 +1,9 @@
-// Package apply runs an execution graph: each step when the steps before it
-// have ended, evaluating afresh with the results so far.
+// Package apply runs an execution graph. Each step starts when its prerequisites have ended,
+// and evaluates with the results so far.
 //
-// It decides nothing: what is done to which object and in which order was
-// decided when the graph was made. It owns the scheduling, the results and
-// the working state. It refuses to plan anything new.
+// It decides nothing: what is done to which object and in which order was decided when the
+// graph was made. It owns the scheduling, the results and the working state. It doesn't plan
+// anything new.
 package apply
 
 import (
@@ -41,14 +41,14 @@ type Options struct {
 	Grace time.Duration
 	// CallTimeout is how long one call of a provider may take; 0 is no limit.
 	CallTimeout time.Duration
-	// Journal is told of every object before it is created, changed or deleted
-	// and of every result; nil for nobody.
+	// Journal is notified of every object before it is created, changed or deleted and of
+	// every result; nil for nobody.
 	Journal Journal
 	// Choose picks the next step, as an index, among those that could run:
 	// then one step runs at a time. nil lets all run that can.
 	Choose func(ready []execgraph.ID) int
-	// ShowSensitive: what provisioners print is told as well where their configuration
-	// is sensitive.
+	// ShowSensitive: what provisioners print is reported as well where their configuration is
+	// sensitive.
 	ShowSensitive bool
 }
 
@@ -112,7 +112,7 @@ type outcome struct {
 	made       *created
 	unanswered bool // the provider was asked and didn't say what it made
 	nothing    bool // there was nothing to change in the end
-	halted     bool // nothing was begun, because the run was stopped meanwhile
+	halted     bool // nothing was started, because the run was stopped meanwhile
 	aside      *state.Object
 	lease      *providerclient.Lease
 }
@@ -165,7 +165,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	diags.Append(eval.Bugs(r.rt))
 	diags.Append(r.root.Diagnostics())
 	if r.cut {
-		diags.Add(Halted.New(diag.Error, "The run was interrupted before everything was done. What was done is in the state; run apply again to go on."))
+		diags.Add(Halted.New(diag.Error, "The run was interrupted before everything was done. The state has all results. Run apply again to continue."))
 	}
 	if in.Plan.Mode == plan.Destroy && !diags.HasErrors() {
 		dropData(r.state, in.Plan)
@@ -187,8 +187,7 @@ func dropData(s *state.Snapshot, p *plan.Plan) {
 	})
 }
 
-// tellImports tells of imported objects: the state that the steps begin with
-// has them.
+// tellImports reports imported objects: the state that the steps begin with has them.
 func (r *run) tellImports() {
 	for _, c := range r.Plan.Changes {
 		if c.Importing != nil {
@@ -324,8 +323,8 @@ func (r *run) run(t *promise.Task, id execgraph.ID) {
 	r.end(id, ending == event.Failed || ending == event.Skipped)
 }
 
-// turn tells what becomes of a step when those before it have ended: Done is for one
-// that is to be done now.
+// turn reports what becomes of a step when those before it have ended: Done is for one that is
+// to be done now.
 func (r *run) turn(s *step) event.Ending {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -346,7 +345,7 @@ func (r *run) turn(s *step) event.Ending {
 	return event.Done
 }
 
-// skip tells that an object won't be complete.
+// skip reports that an object won't be complete.
 func (r *run) skip(s *step) {
 	if s.Kind == execgraph.Provision {
 		if made := r.outcome(s, execgraph.Apply).made; made != nil {

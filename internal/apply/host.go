@@ -78,7 +78,7 @@ func (r host) resultOf(t *promise.Task, i *eval.Instance, id execgraph.ID) (cty.
 func (r host) unfinished(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	t.Fail()
 	var diags diag.List
-	diags.Add(diag.Bug.Error(i.Resource.Range, "The value of %s was needed before its step had ended: the plan has the wrong order. Nothing was done with the missing value, and what was done is in the state. Please report this with the configuration; planning and applying again goes on from here.", i.Addr))
+	diags.Add(diag.Bug.Error(i.Resource.Range, "The value of %s was needed before its step had ended: the plan has the wrong order. Nothing was done with the missing value, and the state has all results. Please report this with the configuration. To continue, plan and apply again.", i.Addr))
 	return cty.DynamicVal, diags
 }
 

@@ -22,7 +22,7 @@ import (
 // An invoking invokes actions.
 type invoking struct{ *run }
 
-// invoke does one invocation, unless the change that it is for came to nothing or its
+// invoke does one invocation, unless the change that it is for failed or its
 // condition isn't true in the end.
 func (r invoking) invoke(t *promise.Task, s *step) diag.List {
 	inv := r.Plan.Invocations[s.Invocation-1]
@@ -61,7 +61,7 @@ func (r invoking) invoke(t *promise.Task, s *step) diag.List {
 }
 
 // caller is the instance that an invocation is for, as it is then. happens is false where
-// its change came to nothing.
+// its change failed.
 func (r invoking) caller(s *step, inv *plan.Invocation) (v cty.Value, happens bool) {
 	switch {
 	case inv.Event == 0 || inv.Event.Ends():

@@ -17,14 +17,14 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-// A Journal keeps what would be lost with the process. When a method returns
-// without an error, what it was told survives the process; when Intent does,
-// the intent and all that was told before survive the machine.
+// A Journal keeps what would be lost with the process. When a method returns without an error,
+// what it was reported survives the process; when Intent does, the intent and all that was
+// reported before survive the machine.
 type Journal interface {
 	// Intent says that an object is about to be created, changed or deleted.
 	Intent(plan.Intent) error
-	// Result says what there is of the object now, nil for nothing. It ends
-	// the intent.
+	// Result says everything that exists of the object now, nil for nothing. It ends the
+	// intent.
 	Result(o addr.Object, stored *state.Object) error
 	// Moved says that an object isn't where it was before but in another place of the
 	// same instance: it is deposed, or taken back.
@@ -48,7 +48,7 @@ type intended struct {
 
 const journalFailed = "Failed to write the journal"
 
-// intent journals an intent. Without a journal nothing further is begun.
+// intent journals an intent. Without a journal nothing further is started.
 func (r *run) intent(i plan.Intent) diag.List {
 	if r.Journal == nil {
 		return nil
@@ -65,11 +65,11 @@ func (r *run) begun(what string, err error) diag.List {
 	r.stopped = true
 	r.mu.Unlock()
 	var diags diag.List
-	diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "Nothing was done to %s, and nothing further is begun, because the journal that would remember it can't be written: %s.", what, err))
+	diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "Nothing was done to %s, and nothing further is started, because the journal can't be written: %s.", what, err))
 	return diags
 }
 
-// result changes the working state and journals what there is now; nil is for
+// result changes the working state and journals everything that exists now; nil is for
 // nothing.
 func (r *run) result(o addr.Object, stored *state.Object) diag.List {
 	r.setObject(o, stored)
@@ -78,7 +78,7 @@ func (r *run) result(o addr.Object, stored *state.Object) diag.List {
 	}
 	var diags diag.List
 	if err := r.Journal.Result(o, stored); err != nil {
-		diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "What became of %s is known and will be in the state, but it can't be journalled: %s.", o, err))
+		diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "The result of %s is known and will be in the state, but the journal can't be written: %s.", o, err))
 	}
 	return diags
 }
@@ -105,7 +105,7 @@ func (r *run) unsure(i plan.Intent) diag.List {
 	var diags diag.List
 	switch i.Action {
 	case plan.Create:
-		diags.Add(MayBe.New(diag.Error, "The provider was asked to create %s and did not say what it made, so the object may exist. It is recorded as in doubt, and it won't be created again before that is settled: see \"recover\".", i.Object))
+		diags.Add(MayBe.New(diag.Error, "The provider was asked to create %s and did not say what it made, so the object may exist. It is recorded as in doubt, and it won't be created again before you resolve it: see \"recover\".", i.Object))
 	case plan.Delete:
 		diags.Add(MayBe.As("Object may be gone").New(diag.Error, "The provider was asked to delete %s and did not say what became of it. The object stays in the state; the next plan finds out whether it still exists.", i.Object))
 	default:
@@ -120,11 +120,11 @@ func (r *run) unsure(i plan.Intent) diag.List {
 	return diags
 }
 
-// effect makes the change of an object: the intent goes to the journal, the
-// question to the provider. begun is false, and there is nothing to keep, when
-// the provider wasn't asked: the run was stopped meanwhile, or the journal
-// failed. With provisions the change is complete only when somebody else tells.
-// In a batch that holds for each object, when the turn of the batch has come.
+// effect makes the change of an object: the intent goes to the journal, the question to the
+// provider. started is false, and there is nothing to keep, when the provider wasn't asked:
+// the run was stopped meanwhile, or the journal failed. With provisions the change is complete
+// only when somebody else reports. In a batch that holds for each object, when the turn of the
+// batch has come.
 func (r *run) effect(t *promise.Task, of *step, conn *providerclient.Conn, i intended, s lifecycle.Subject, in lifecycle.ApplyInput, provisions bool) (after lifecycle.Object, begun bool, diags diag.List) {
 	e := event.Event{Kind: event.ApplyStart, Step: of.id, Addr: i.Object, Action: i.Action, IDKey: i.Key, IDValue: i.ID}
 	change := func(ctx context.Context, s lifecycle.Subject) diag.List {
@@ -163,7 +163,7 @@ func (r *run) effect(t *promise.Task, of *step, conn *providerclient.Conn, i int
 	return after, true, diags
 }
 
-// halted reports whether nothing is to be begun any more.
+// halted reports whether nothing is to be started any more.
 func (r *run) halted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

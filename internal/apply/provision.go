@@ -39,8 +39,8 @@ func (r provisioning) provision(t *promise.Task, s *step, out *outcome) diag.Lis
 	return append(diags, r.complete(t, c.op, c.value, out)...)
 }
 
-// provisioned tells that an object is complete, which it isn't before its
-// provisioners have ended, or that it won't be.
+// provisioned reports that an object is complete, which it isn't before its provisioners have
+// ended, or that it won't be.
 func (r provisioning) provisioned(c *created, well bool) {
 	e := event.Event{Kind: event.ApplyErrored, Addr: c.op.change.Addr, Action: plan.Create}
 	if well {

@@ -276,7 +276,7 @@ func asShown(op operation, prior lifecycle.Object) (lifecycle.Planned, bool) {
 // nothing reports whether there is nothing to change in the end.
 func (f *finalized) nothing() bool { return f.planned.Change == contract.None && f.prior.Exists() }
 
-// callApply asks the provider to make the change, unless there is none.
+// callApply asks the provider to make the change, unless none exists.
 func (r *run) callApply(t *promise.Task, s *step, f finalized) (_ lifecycle.Object, begun bool, _ diag.List) {
 	op, prior, p := f.op, f.prior, f.planned
 	if f.nothing() {
@@ -334,7 +334,7 @@ func (r *run) depose(s *step, out *outcome) diag.List {
 	return r.moved(*s.Object, deposed, &aside)
 }
 
-// restore takes a deposed object back when its replacement came to nothing. It
+// restore takes a deposed object back when its replacement failed. It
 // stays aside while the replacement exists or may exist.
 func (r *run) restore(s *step) diag.List {
 	deposed := addr.Object{Instance: s.Object.Instance, Deposed: r.change(s).DeposedKey}

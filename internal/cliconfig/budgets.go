@@ -22,13 +22,13 @@ type BudgetOf struct {
 	Type     string
 }
 
-// A Look says how objects of a type are looked at when a state is refreshed.
+// A Look says how objects of a type are inspected when a state is refreshed.
 type Look struct {
 	// ByList: what a list of all objects has unchanged isn't read. From is how many
 	// objects there have to be, 0 for the usual number.
 	ByList bool
 	From   int
-	// After is how long objects aren't looked at again where only what is old is looked at;
+	// After is how long objects aren't looked at again where only what is old is inspected;
 	// nil where nothing is said.
 	After *time.Duration
 }
@@ -92,8 +92,7 @@ func (r *reader) budgets(it item) {
 	}
 }
 
-// budget reads the arguments of a budget; other is asked for what else there is. What another file
-// says of the same adds to it, and counts where both say something.
+// budget reads the arguments of a budget; other is requested what else there is. Another file's budget for the same provider adds to it, and counts where both say something.
 func (r *reader) budget(it item, of BudgetOf, other func(item) bool) {
 	if first, twice := r.budgetAt[of]; twice {
 		what := "for this provider"

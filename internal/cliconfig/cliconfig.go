@@ -1,9 +1,9 @@
-// Package cliconfig reads the settings of a user: the CLI configuration file,
-// the directory of further ones, and the environment.
+// Package cliconfig reads the settings of a user: the CLI configuration file, the directory of
+// further ones, and the environment.
 //
-// It owns the syntax (that of HCL 1) and where the files are. It refuses to
-// act on the settings. Files and environment are read once, by Load; the
-// results are plain values. The only thing it writes is tokens, for login.
+// It owns the syntax (that of HCL 1) and where the files are. It doesn't act on the settings.
+// Files and environment are read once, by Load; the results are plain values. The only thing
+// it writes is tokens, for login.
 package cliconfig
 
 import (
@@ -65,7 +65,7 @@ type Registry struct {
 	DownloadRetries int
 	// RequireSignatures holds OpenTofu's registry to signed packages too.
 	RequireSignatures bool
-	// RequireUnexpired refuses signatures by keys that have expired since.
+	// RequireUnexpired rejects signatures by keys that have expired since.
 	RequireUnexpired bool
 }
 
@@ -166,7 +166,7 @@ type Environment struct {
 	Interrupted <-chan struct{}
 }
 
-// Load reads all settings. What is wrong in one file is left out.
+// Load reads all settings. Anything that is wrong in one file is left out.
 func Load(env Environment) (*Config, diag.List) {
 	var diags diag.List
 	config := &Config{
@@ -185,7 +185,7 @@ func Load(env Environment) (*Config, diag.List) {
 	}
 	config.environment(env)
 	if dir := config.PluginCacheDir; dir != "" {
-		// Where there is none yet, the first package makes it.
+		// Where none exists yet, the first package makes it.
 		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 			diags.Add(Bad.As("Invalid plugin cache directory").New(diag.Error, "The specified plugin cache dir %s cannot be opened: it is no directory. Change plugin_cache_dir or TF_PLUGIN_CACHE_DIR.", dir))
 		}
@@ -197,7 +197,7 @@ func Load(env Environment) (*Config, diag.List) {
 func (env Environment) files(diags *diag.List) []string {
 	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"} {
 		if path := env.Getenv(name); path != "" {
-			// Who names a file wants that one only.
+			// Anyone who names a file wants that one only.
 			if _, err := os.Stat(path); err != nil {
 				diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: diag.Unreadable.Name, Summary: "Unable to open CLI configuration file",
 					Detail: fmt.Sprintf("The CLI configuration file at %q, which %s names, does not exist.", path, name)})
@@ -252,8 +252,8 @@ func (env Environment) Dir() string {
 	return dir
 }
 
-// PluginDirs lists the directories that are mirrors of providers without
-// being told so, below the directory where the engine was started.
+// PluginDirs lists the directories that are mirrors of providers without being reported so,
+// below the directory where the engine was started.
 func (env Environment) PluginDirs(workDir string) []string {
 	dirs := []string{filepath.Join(workDir, "terraform.d", "plugins")}
 	if runtime.GOOS == "windows" {

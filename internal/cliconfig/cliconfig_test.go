@@ -137,7 +137,7 @@ func TestBudgetsOfFiles(t *testing.T) {
 	}
 }
 
-// TestReadLooks: how objects are looked at is said by type.
+// TestReadLooks: how objects are inspected is said by type.
 func TestReadLooks(t *testing.T) {
 	c, problems := read(t, "rc", "provider_budget \"aws\" {\n  type \"aws_a\" {\n    by_list = true\n    by_list_from = 30\n    at_once = 2\n  }\n  refresh_after = \"1h\"\n  type \"aws_b\" {\n    by_list = false\n    refresh_after = \"0s\"\n  }\n}\n")
 	hour, never := time.Hour, time.Duration(0)

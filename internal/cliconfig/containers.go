@@ -21,9 +21,8 @@ import (
 type Containers struct {
 	// Logins are written down, by what repositories begin with: HOST or HOST/PATH.
 	Logins map[string]ContainerLogin
-	// Closed leaves out what programs for containers have stored; Files are looked at in
-	// place of the places where they do, if not nil; Helper is asked where nothing else
-	// is known.
+	// Closed leaves out what programs for containers have stored; Files are inspected in place
+	// of the places where they do, if not nil; Helper is asked where nothing else is known.
 	Closed bool
 	Files  []string
 	Helper string
@@ -66,7 +65,7 @@ func (r *reader) containers(it item) {
 		}
 	}
 	if c.Closed && c.Files != nil {
-		r.fail(it.pos, "Invalid oci_default_credentials block", "With discover_ambient_credentials = false no docker_style_config_files are looked at: leave one of the two out.")
+		r.fail(it.pos, "Invalid oci_default_credentials block", "With discover_ambient_credentials = false docker_style_config_files isn't used: remove one of the two.")
 	}
 }
 

@@ -28,7 +28,7 @@ func NewCredentials(config *Config, dirs []string) *Credentials {
 	return &Credentials{config: config, dirs: dirs, asked: make(map[string]string)}
 }
 
-// Token is the bearer token for a host, or empty when there is none.
+// Token is the bearer token for a host, or empty without one.
 func (c *Credentials) Token(ctx context.Context, host string) (string, error) {
 	host, err := hostName(host)
 	if err != nil {

@@ -22,8 +22,8 @@ type Stacks struct {
 type Source struct {
 	// File is a file, or for a store also a directory with a file for each value.
 	File string
-	// Environment is the name of a variable for a token, and for a store what the
-	// names of variables begin with; Given tells an empty beginning from none.
+	// Environment is the name of a variable for a token, and for a store what the names of
+	// variables begin with; Given reports an empty beginning from none.
 	Environment string
 	Given       bool
 	Command     []string

@@ -37,7 +37,7 @@ func (env Environment) CredentialsFile() string {
 	return filepath.Join(env.Dir(), "credentials.tfrc.json")
 }
 
-// Origin tells where the token for a host is; the file is CredentialsFile.
+// Origin reports where the token for a host is; the file is CredentialsFile.
 func (c *Credentials) Origin(file, host string) (Origin, error) {
 	document, err := readCredentials(file)
 	if err != nil {

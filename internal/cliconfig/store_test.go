@@ -41,7 +41,7 @@ func TestStore(t *testing.T) {
 	origin("a.example.com", Nowhere)
 	origin("b.example.com:8443", InFile)
 
-	// What others wrote stays, and a name in another form is the same host.
+	// Settings of others stay, and a name in another form is the same host.
 	if err := os.WriteFile(file, []byte(`{"credentials": {"B.example.com": {"token": "x", "more": 1}, "c.example.com": {"token": "y"}}, "other": [1]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}

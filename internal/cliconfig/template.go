@@ -15,7 +15,7 @@ import (
 	"weir.dev/weir/internal/net/ociregistry"
 )
 
-// What a template can refer to, with what a pattern has in its place.
+// The names that a template can use, with their parts of the pattern.
 var templateNames = []struct {
 	name, what string
 	part       func(Pattern) string

@@ -45,8 +45,8 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// TestBeside: what is wrong with arguments is told beside a reference to what isn't there,
-// and a reference is told once.
+// TestBeside: what is wrong with arguments is reported beside a reference to what isn't there,
+// and a reference is reported once.
 func TestBeside(t *testing.T) {
 	b := testkit.New(t)
 	c, loading := b.Load("resource \"sim_object\" \"a\" {\n  name = local.nothing\n  nme  = 1\n}")

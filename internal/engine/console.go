@@ -33,7 +33,7 @@ type Console struct {
 	prior   *state.Snapshot
 	root    *eval.Frame
 	at      *eval.Frame // what expressions refer to
-	planned bool        // the problems of what they refer to are told
+	planned bool        // the problems of what they refer to are reported
 	rt      *promise.Runtime
 }
 

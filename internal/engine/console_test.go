@@ -170,7 +170,7 @@ func shown(v cty.Value) string {
 	return "[" + strings.Join(parts, " ") + "]"
 }
 
-// TestAssess has conditions from outside about what there is.
+// TestAssess has conditions from outside about everything that exists.
 func TestAssess(t *testing.T) {
 	b := testkit.New(t)
 	c, diags := b.Load("locals { l = 1 }\nlocals { bad = tonumber(\"x\") }")

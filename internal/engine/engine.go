@@ -1,4 +1,4 @@
-// Package engine is the order of the stages: load, validate, plan, apply.
+// Package engine runs the stages in order: load, validate, plan, apply.
 //
 // Each function takes the artifact of the one before and makes the next. The
 // package decides nothing itself; it knows no flags, terminals or backends.
@@ -31,9 +31,8 @@ type World struct {
 	WorkDir, OriginalDir string
 	DataDir              string // .terraform or TF_DATA_DIR
 	Workspace            string
-	// Files answers what expressions ask about files; nil means the disk.
-	// Configurations of providers always ask the disk: what they read is often
-	// secret, and theirs alone.
+	// Files answers what expressions query files; nil means the disk. Configurations of
+	// providers always ask the disk: what they read is often secret, and theirs only.
 	Files fsfuncs.Source
 	Disk  fsfuncs.Disk
 	// Commands is where commands of provisioners are run.
@@ -50,7 +49,7 @@ type World struct {
 	// default.
 	TemplateDepth int
 	Sink          event.Sink
-	// Secrets is told which values must not be shown; nil for nobody.
+	// Secrets learns which values must not be shown; nil for nobody.
 	Secrets *secret.Known
 }
 

@@ -28,7 +28,7 @@ type LoadOptions struct {
 	Dir      string
 	Inputs   map[string]module.VariableInput
 	Files    module.Files // nil for the disk
-	Language Language     // nil for modules alone
+	Language Language     // nil for modules only
 	// Queries: the query files of the root module are read, too.
 	Queries bool
 	// Resolve finds the directory behind a module call; nil looks it up among
@@ -44,8 +44,7 @@ type Language interface {
 	// Compile reads and compiles the source in a directory; without a call it is
 	// the root.
 	Compile(files module.Files, dir string, call *program.Call) (*module.Source, *program.Program, diag.List)
-	// Class tells apart the calls that Compile answers differently for the same
-	// directory.
+	// Class reports apart the calls that Compile answers differently for the same directory.
 	Class(call *program.Call) string
 	// Check compares a call with a program that it loads, CheckInputs with all
 	// that its instances load.
@@ -225,8 +224,7 @@ func (c *Config) values(early bool) (map[string]cty.Value, diag.List) {
 	return values, diags
 }
 
-// missing tells of required variables that have no value: nothing is planned
-// without them.
+// missing reports required variables that have no value: nothing is planned without them.
 func (c *Config) missing() diag.List {
 	var diags diag.List
 	for _, v := range c.Tree.Program.Variables {

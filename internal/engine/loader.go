@@ -20,8 +20,8 @@ import (
 	"weir.dev/weir/internal/lang/program"
 )
 
-// A place is a module instance, or with no key where one is possible a call. What
-// is there and what removed blocks name have places of their own at one address.
+// A place is a module instance, or with no key where one is possible a call. Anything that is
+// there and what removed blocks name have places of their own at one address.
 type place struct {
 	at addr.Module
 	// block is which removed block of its name the place belongs to, as in
@@ -109,8 +109,8 @@ type loader struct {
 	// reported themselves.
 	uninstalled bool
 
-	// oneByOne are the calls whose instances are looked at one by one; keyed are
-	// those that don't load the same.
+	// oneByOne are the calls whose instances are inspected one by one; keyed are those that
+	// don't load the same.
 	oneByOne, keyed map[place]bool
 	pass
 }
@@ -231,8 +231,8 @@ func (l *loader) constants(t *promise.Task, f *eval.Frame) {
 	}
 }
 
-// unknown notes values that have to be known and aren't. Calls whose instances are
-// looked at one by one in the next pass may make them known.
+// unknown notes values that have to be known and aren't. Calls whose instances are inspected
+// one by one in the next pass may make them known.
 func (l *loader) unknown(open []static.Reason, diags diag.List) {
 	if !diags.HasErrors() {
 		return
@@ -249,8 +249,7 @@ func (l *loader) unknown(open []static.Reason, diags diag.List) {
 	}
 }
 
-// instances evaluates those of a call that are looked at one by one, and keeps
-// them.
+// instances evaluates those of a call that are inspected one by one, and keeps them.
 func (l *loader) instances(f *eval.Frame, c *program.Call, configured func() (eval.Expansion, diag.List)) (eval.Expansion, bool) {
 	path := pathOf(f, c)
 	if !l.oneByOne[path] {
@@ -387,7 +386,7 @@ func (l *loader) evaluate(t *promise.Task, f *eval.Frame, c *program.Call, each 
 	case l.keyed[path] || first.Source == request.Source && first.Constraint == request.Constraint && first.ParentDir == request.ParentDir:
 	default:
 		l.keyed[path] = true
-		// What other callers load may have been looked up by the other key.
+		// Modules that other callers load may have been looked up by the other key.
 		l.again = l.again || f.Parent != nil
 	}
 	l.requests[l.modules.child(f, c, each.Key)] = request

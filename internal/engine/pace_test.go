@@ -19,8 +19,8 @@ import (
 	"weir.dev/weir/internal/testing/testkit"
 )
 
-// A cloud takes its time for some calls, in the time of the bubble, and refuses those
-// beyond a number a second.
+// A cloud takes its time for some calls, in the time of the bubble, and rejects those beyond a
+// number a second.
 type cloud struct {
 	call      string // the method that takes time
 	latency   time.Duration
@@ -82,8 +82,8 @@ func refresh(t *testing.T, b *testkit.Bench, c *cloud, text string, parallelism 
 	return time.Since(began), diags
 }
 
-// TestRefreshFollowsTheService: a refresh of many objects takes a seventh of the time that
-// it takes with ten calls at once, where the service bears that; and with a limit that the
+// TestRefreshFollowsTheService: a refresh of many objects takes a seventh of the time that it
+// takes with ten calls at once, where the service allows that; and with a limit that the
 // service holds calls to nothing fails, and nine tenths of the limit are used.
 func TestRefreshFollowsTheService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestRefreshFollowsTheService(t *testing.T) {
 }
 
 // TestChangesArentRepeated: changes are ten at a time as before, and one that the service
-// refuses is an error.
+// rejects is an error.
 func TestChangesArentRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := testkit.New(t)

@@ -9,9 +9,9 @@ import (
 	"weir.dev/weir/internal/lang/program"
 )
 
-// Programs keeps what directories were compiled to, for further loads of them. A
-// directory is compiled again unless all that was looked at then is the same byte for
-// byte, so loads with and without it come to the same. The zero value is empty.
+// Programs keeps what directories were compiled to, for further loads of them. A directory is
+// compiled again unless all that was inspected then is the same byte for byte, so loads with
+// and without it give the same result. The zero value is empty.
 type Programs struct {
 	mu   sync.Mutex
 	kept map[source]*kept
@@ -24,15 +24,15 @@ type source struct {
 	root     bool
 }
 
-// kept is what came of a source, with what was looked at for it.
+// kept is what came of a source, with what was inspected for it.
 type kept struct {
 	*compiled
 	lists map[string][]string
 	reads map[string][]byte
 }
 
-// compile is what a directory compiles to, which key tells from others of a load, by what is kept where that is still right.
-// Other languages than that of modules keep nothing.
+// compile is what a directory compiles to, which key reports from others of a load, by what is
+// kept where that is still right. Other languages than that of modules keep nothing.
 func (p *Programs) compile(l Language, files module.Files, key, dir string, call *program.Call) *compiled {
 	language, ok := l.(moduleLanguage)
 	if p == nil || !ok {
@@ -66,7 +66,7 @@ func compileIn(l Language, files module.Files, key, dir string, call *program.Ca
 	return done
 }
 
-// isSame reports whether everything that was looked at is still so.
+// isSame reports whether everything that was inspected is still so.
 func (k *kept) isSame(files module.Files) bool {
 	for dir, names := range k.lists {
 		now, err := files.List(dir)
@@ -83,7 +83,7 @@ func (k *kept) isSame(files module.Files) bool {
 	return true
 }
 
-// looked are files that note what is looked at.
+// looked are files that note what is inspected.
 type looked struct {
 	inner module.Files
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Reasons tell why a plan deals as it does with its objects. They keep the evaluated
-// configuration for that, so they are only for plans that somebody asks about.
+// configuration for that, so they are only for plans that somebody queries.
 type Reasons struct {
 	in   why.Input
 	made why.Explainer
@@ -62,8 +62,8 @@ func (r *Reasons) Because(p *plan.Plan) func(*plan.Change) []why.Chain {
 const noted = 20
 
 // Note puts the causes of a plan's changes into it, where they are known: of changes that a
-// block makes in great numbers those of the first ones.
-// Where all is new there is nothing to tell, and explaining isn't begun.
+// block makes in great numbers those of the first ones. Where all is new there is nothing to
+// tell, and explaining isn't started.
 func (r *Reasons) Note(p *plan.Plan) {
 	old := func(c *plan.Change) bool {
 		return c.Action != plan.NoOp && c.Action != plan.Create && c.Action != plan.Read
@@ -85,8 +85,8 @@ func (r *Reasons) Note(p *plan.Plan) {
 	}
 }
 
-// Explain makes a plan and tells why it deals as it does with the objects that
-// the target names.
+// Explain makes a plan and reports why it deals as it does with the objects that the target
+// names.
 func Explain(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions, target addr.Target) (*plan.Plan, []why.Explanation, diag.List) {
 	r := c.Reasons(&o)
 	p, diags := Plan(ctx, c, prior, o)

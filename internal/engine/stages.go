@@ -47,9 +47,9 @@ func (c *Config) validate(ctx context.Context, pool *providerclient.Pool, planne
 	})
 }
 
-// ValidateBeside adds what Validate finds to the problems of loading a configuration,
-// so that all of it is told at once, if these are no more than references to what isn't
-// there and provide finds all providers. What is about the same text is told already; what
+// ValidateBeside adds what Validate finds to the problems of loading a configuration, so that
+// all of it is reported at once, if these are no more than references to what isn't there and
+// provide finds all providers. Anything that is about the same text is reported already; what
 // a reference would have given counts as unknown.
 func ValidateBeside(ctx context.Context, c *Config, loading diag.List, provide func(*Config) (missing []addr.Provider, diags diag.List)) diag.List {
 	if c == nil || c.Tree == nil || c.Tree.Program == nil || c.Tree.Program.Stack || loading.WithoutUses().HasErrors() {
@@ -92,10 +92,10 @@ func objects(s *state.Snapshot) int {
 	return len(s.Objects)
 }
 
-// Plan decides what has to be done to get from the prior state, which may be
-// nil, to the configuration. What is wrong with any values is found before
-// anything is asked for; destroying doesn't need the configuration to be right.
-// Beside errors it returns what was planned so far; nil if nothing could be.
+// Plan decides what has to be done to get from the prior state, which may be nil, to the
+// configuration. Anything that is wrong with any values is found before anything is requested;
+// destroying doesn't need the configuration to be right. Beside errors it returns what was
+// planned so far; nil if nothing could be.
 func Plan(ctx context.Context, c *Config, prior *state.Snapshot, o PlanOptions) (*plan.Plan, diag.List) {
 	pool := c.pool(ctx)
 	defer pool.Close()

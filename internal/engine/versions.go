@@ -10,9 +10,8 @@ import (
 	"weir.dev/weir/internal/lang/program"
 )
 
-// CheckVersions holds the configuration to the version that the dialect claims.
-// Constraints for the other engine say nothing here: its version numbers mean
-// something else.
+// CheckVersions holds the configuration to the version that the dialect claims. Constraints
+// for the other program say nothing here: its version numbers mean something else.
 func CheckVersions(d dialect.Dialect, tree *program.Tree) diag.List {
 	var diags diag.List
 	claimed := version.Must(version.NewVersion(d.Version()))

@@ -15,7 +15,7 @@ import (
 	"weir.dev/weir/internal/testing/txtar"
 )
 
-// What states have is expanded beside what the configuration says, as far as the keys are
+// Keys in states are expanded beside those of the configuration, as far as the keys are
 // of its kind.
 func TestStoredKeys(t *testing.T) {
 	root, _, diags := run(newHost(t, source(`
@@ -204,7 +204,7 @@ func task[T any](rt *promise.Runtime, compute func(*promise.Task) T) (result T) 
 	return result
 }
 
-// A walk of what is repeated leaves single blocks alone, but for those that are asked for.
+// A walk of what is repeated leaves single blocks only, but for those that are asked for.
 func TestWalkRepeated(t *testing.T) {
 	h := newHost(t, []txtar.File{
 		{Name: "main.tf", Data: []byte(`
@@ -241,8 +241,8 @@ resource "thing" "many" { for_each = { a = 1 } }
 	}
 }
 
-// Where each module is evaluated by itself, inputs are unknown and outputs of calls are
-// their names: a wrong one is told, also where its instances aren't known.
+// Where each module is evaluated by itself, inputs are unknown and outputs of calls are their
+// names: a wrong one is reported, also where its instances aren't known.
 func TestModular(t *testing.T) {
 	h := newHost(t, []txtar.File{
 		{Name: "main.tf", Data: []byte(`

@@ -76,15 +76,15 @@ func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames 
 		fs.index()
 		return fs
 	})
-	if fs.list == nil { // a circle, which is told where it is closed
+	if fs.list == nil { // a circle, which is reported where it is closed
 		fs.Unknown = true
 	}
 	return fs
 }
 
-// placed are the instances that a removed block names by their path. Those that
-// are still there aren't gone, so that the block has no effect on them; while that
-// isn't known, one stands for all.
+// placed are the instances that a removed block names by their path. Those that are still they
+// don't exist gone, so that the block has no effect on them; while that isn't known, one
+// stands for all.
 func placed(t *promise.Task, f *Frame, c *program.Call, e Expansion, diags diag.List) frames {
 	fs := frames{Expansion: e, list: []*Frame{}, diags: diags, byKey: map[string]*Frame{}}
 	for _, each := range e.Each() {
@@ -118,8 +118,8 @@ func placed(t *promise.Task, f *Frame, c *program.Call, e Expansion, diags diag.
 	return fs
 }
 
-// place follows the path of a removed block, and tells whether the configuration
-// still has what is there.
+// place follows the path of a removed block, and reports whether the configuration still has
+// what is there.
 func place(t *promise.Task, f *Frame, c *program.Call, each *Each) (at addr.Module, there, known bool, diags diag.List) {
 	at, known = f.Addr, true
 	live := f
@@ -208,8 +208,8 @@ func (f *Frame) closed(t *promise.Task, c *program.Call, via *hcl.Range) {
 	})
 }
 
-// all waits for everything in the frame but ephemeral resources and actions, which
-// are there only for whoever refers to them, and what is within checks.
+// all waits for everything in the frame but ephemeral resources and actions, which are there
+// only for code that refers to them, and what is within checks.
 func (f *Frame) all(t *promise.Task, via *hcl.Range) {
 	get(f, f.content.Cell(), t, named{f, "content"}, via, func(t *promise.Task) struct{} {
 		for _, r := range f.Program.Resources {

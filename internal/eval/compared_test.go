@@ -10,7 +10,7 @@ import (
 	"weir.dev/weir/internal/core/value"
 )
 
-// Both sides of a comparison are told, unless one of them is secret.
+// Both sides of a comparison are reported, unless one of them is secret.
 func TestCompared(t *testing.T) {
 	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{
 		"open":   cty.StringVal("a"),

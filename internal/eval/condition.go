@@ -140,8 +140,8 @@ func (f *Frame) Erased(name string) string {
 	return name
 }
 
-// Observe has an observer evaluated, once. Where its data source couldn't be read,
-// which who tried has told, there is nothing to look at.
+// Observe has an observer evaluated, once. Where its data source couldn't be read, which who
+// tried has reported, there is nothing to look at.
 func (f *Frame) Observe(t *promise.Task, o program.Observer, evaluate func(t *promise.Task, readable bool)) {
 	get(f, &f.observers[o.Place()], t, subject{f, o}, nil, func(t *promise.Task) result {
 		own := o.Own()

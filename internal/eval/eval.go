@@ -1,6 +1,5 @@
-// Package eval evaluates a program: given inputs it computes, on demand, the
-// values of variables, locals, outputs and expansions, the configuration of
-// resource instances, and who refers to what.
+// Package eval evaluates a program on demand: variables, locals, outputs, expansions and the
+// configuration of resource instances. It records which value refers to which.
 //
 // It owns module instances (frames) and their cells. It knows neither state
 // nor plans, providers or phases: whatever depends on those it asks its Host,
@@ -63,8 +62,8 @@ type Facts struct {
 	// Live are the functions for configurations of providers and ephemeral resources, where other
 	// functions answer from a record; nil for the same.
 	Live *hcl.EvalContext
-	// Secrets is told what is handed to providers and provisioners that must not be
-	// shown; nil for nobody.
+	// Secrets learns what is handed to providers and provisioners that must not be shown; nil
+	// for nobody.
 	Secrets *secret.Known
 	// Context ends when nobody waits for values any more; nil for never.
 	Context context.Context
@@ -74,8 +73,8 @@ type Facts struct {
 type Evaluator struct {
 	Host  Host
 	Facts Facts
-	// Lenient: preconditions of outputs that don't hold are warnings, for who
-	// only looks at what there is.
+	// Lenient: preconditions of outputs that don't hold are warnings, for who only looks at
+	// everything that exists.
 	Lenient bool
 	// Modular: every module is evaluated by itself, so that it is right whatever
 	// its callers pass and whatever it gives them. References to variables get
@@ -92,7 +91,7 @@ type Evaluator struct {
 	mu     sync.Mutex
 	cycles []promise.Cycle
 	made   atomic.Int64 // bytes of all values that expressions have made
-	large  atomic.Bool  // some value was refused for its size
+	large  atomic.Bool  // some value was rejected for its size
 }
 
 // A Block is what can have several instances: exactly one of the fields
@@ -173,7 +172,7 @@ func Evaluate(t *promise.Task, expr *program.Expr, ctx *hcl.EvalContext) (cty.Va
 	s, _ := program.ScopeOf(ctx).(*scope)
 	if s != nil && !s.frame.ev.Thorough && s.frame.ev.interrupted() {
 		t.Fail()
-		return cty.DynamicVal, diag.List{diag.Interrupted.Error(expr.Range(), "Evaluation was interrupted before it was begun.")}
+		return cty.DynamicVal, diag.List{diag.Interrupted.Error(expr.Range(), "Evaluation was interrupted before it started.")}
 	}
 	v, hd := expr.Value(ctx)
 	diags := Diagnostics(hd)
@@ -182,7 +181,8 @@ func Evaluate(t *promise.Task, expr *program.Expr, ctx *hcl.EvalContext) (cty.Va
 		return cty.DynamicVal, diags
 	}
 	if s != nil && s.frame.ev.large.Load() && t.Current().Failed() {
-		// What is made of what was refused may double from there on, and is refused then.
+		// Anything that is made of what was rejected may double from there on, and is rejected
+		// then.
 		return cty.DynamicVal, diags
 	}
 	if d := tooLarge(expr, v, s); d != nil {
@@ -203,8 +203,8 @@ func (ev *Evaluator) interrupted() bool {
 	return ev.Facts.Context != nil && ev.Facts.Context.Err() != nil
 }
 
-// tooLarge refuses a value that is too large, alone or with all that were made before. A
-// mere reference makes none.
+// tooLarge rejects a value that is too large, alone or with all that were made before. A mere
+// reference makes none.
 func tooLarge(expr *program.Expr, v cty.Value, s *scope) diag.List {
 	if _, ref := expr.Expression.(*program.RefExpr); ref {
 		return nil
@@ -317,8 +317,8 @@ func (f *Frame) read(t *promise.Task, ref *program.Ref) {
 	}
 }
 
-// get reads a cell of the frame. A circle is reported once, by whoever closes
-// it; its members' values are unknown.
+// get reads a cell of the frame. A circle is reported once, by the caller that closes it; its
+// members' values are unknown.
 func get[T any](f *Frame, c *promise.Cell[T], t *promise.Task, s fmt.Stringer, via *hcl.Range, compute func(*promise.Task) T) T {
 	v, cycle := c.Get(t, s, via, compute)
 	if cycle != nil {

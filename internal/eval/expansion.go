@@ -224,7 +224,7 @@ func evaluateRepeat(f *Frame, t *promise.Task, r program.Repeat) (Expansion, dia
 	return e, diags
 }
 
-// hidden refuses sensitive values where they would show in instance keys.
+// hidden rejects sensitive values where they would show in instance keys.
 func hidden(v cty.Value, expr hcl.Expression, summary, argument string) diag.List {
 	var diags diag.List
 	if value.HasMark(v, value.Sensitive) {
@@ -233,8 +233,8 @@ func hidden(v cty.Value, expr hcl.Expression, summary, argument string) diag.Lis
 	return append(diags, fleeting(v, expr, summary, argument)...)
 }
 
-// fleeting refuses ephemeral values. A sensitive count is fine: how many
-// instances there are doesn't tell what it was made of.
+// fleeting rejects ephemeral values. A sensitive count is fine: how many instances there are
+// doesn't tell what it was made of.
 func fleeting(v cty.Value, expr hcl.Expression, summary, argument string) diag.List {
 	var diags diag.List
 	if value.HasMark(v, value.Ephemeral) {

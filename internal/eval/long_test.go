@@ -33,7 +33,7 @@ func TestLongChain(t *testing.T) {
 	}
 }
 
-// So is a circle, and it is told once.
+// So is a circle, and it is reported once.
 func TestLongCircle(t *testing.T) {
 	const n = 3000
 	var b strings.Builder
@@ -93,7 +93,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// What is asked for after an evaluation has ended is there.
+// Anything that is requested after an evaluation has ended is there.
 func TestAfterwards(t *testing.T) {
 	root, rt, _ := run(newHost(t, source("resource \"thing\" \"a\" {\n  count = 2\n}\nresource \"thing\" \"b\" {\n  for_each = toset([\"x\"])\n}")))
 	a, b := root.Program.Resources[0], root.Program.Resources[1]

@@ -42,8 +42,8 @@ func (i *Instance) Context(t *promise.Task, self cty.Value) *hcl.EvalContext {
 // its host read to answer.
 func (i *Instance) Node() *promise.Node { return &i.cell.Node }
 
-// Value returns the value that references to the instance get. Who refers to
-// one that isn't there is failed and silent.
+// Value returns the value that references to the instance get. Anyone who refers to one that
+// isn't there is failed and silent.
 func (i *Instance) Value(t *promise.Task, via *hcl.Range) cty.Value {
 	v := i.present(t, via)
 	if v == cty.NilVal {
@@ -181,7 +181,7 @@ func (f *Frame) instances(t *promise.Task, r *program.Resource, via *hcl.Range) 
 		in.index()
 		return in
 	})
-	if in.list == nil { // a circle, which is told where it is closed
+	if in.list == nil { // a circle, which is reported where it is closed
 		in.Unknown = true
 	}
 	return in

@@ -191,7 +191,7 @@ func (s *scope) resource(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl
 		if instance := in.find(addr.NoKey); instance != nil {
 			v = s.instance(instance, ref)
 		}
-		if in.Unknown { // perhaps there is none
+		if in.Unknown { // perhaps none exists
 			return cty.DynamicVal, nil
 		}
 		return v, nil
@@ -247,7 +247,7 @@ func (s *scope) call(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Dia
 	}
 	if ref.Key == nil {
 		if v, ok := one(addr.NoKey); ok {
-			if fs.Unknown { // perhaps there is none
+			if fs.Unknown { // perhaps none exists
 				v = cty.DynamicVal
 			}
 			return v, diags
@@ -281,7 +281,7 @@ func (s *scope) anyOutputs(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, h
 		case Keyed:
 			v = cty.UnknownVal(cty.Map(values[0].Type()))
 			if ref.Key == nil && ref.Call.Kind == addr.Component {
-				v = cty.DynamicVal // an object of those there are, and of nothing if there are none
+				v = cty.DynamicVal // an object of those there are, and of nothing without one
 			}
 		default:
 			v = values[0]
@@ -325,7 +325,7 @@ func (f *Frame) anyOutputs() cty.Value {
 	return cty.UnknownVal(cty.Object(outputs))
 }
 
-// undeclaredOutput is the failure of a reference to an output that there isn't.
+// undeclaredOutput is the failure of a reference to an output that doesn't exist.
 func undeclaredOutput(ref *program.Ref, child *Frame) (cty.Value, hcl.Diagnostics) {
 	return refError(ref, diag.NoAttribute, "This object does not have an attribute named "+addr.Quote(ref.Attr)+": "+child.Addr.String()+" is loaded from "+addr.Quote(child.Program.Dir)+", which declares no such output."+Suggestion(ref.Attr, outputNames(child.Program)))
 }
@@ -409,8 +409,8 @@ func outputNames(p *program.Program) []string {
 	return names
 }
 
-// cycles tells circles of references, those that share a member once: with
-// the shortest of them.
+// cycles reports circles of references, those that share a member once: with the shortest of
+// them.
 func cycles(all []promise.Cycle) diag.List {
 	all = slices.Clone(all)
 	text := func(c promise.Cycle) string { return cycleDiags(c).Detail }
@@ -430,8 +430,8 @@ func cycles(all []promise.Cycle) diag.List {
 	return l
 }
 
-// cycleDiags tells a circle of references, starting from its first member in
-// order so that the text doesn't depend on who noticed it.
+// cycleDiags reports a circle of references, starting from its first member in order so that
+// the text doesn't depend on who noticed it.
 func cycleDiags(c promise.Cycle) diag.Diagnostic {
 	first := 0
 	for i := range c {

@@ -48,7 +48,7 @@ func timed(t *testing.T, text string, ctx context.Context, work, tick func()) di
 	return root.Diagnostics()
 }
 
-// TestInterrupted: nothing goes on or begins that nobody waits for.
+// TestInterrupted: nothing continues or begins that nobody waits for.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls atomic.Int64

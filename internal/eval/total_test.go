@@ -37,7 +37,7 @@ output "x" {
 	}
 }
 
-// TestTooLargeOnce: what is made of a value that was refused isn't made larger and larger
+// TestTooLargeOnce: what is made of a value that was rejected isn't made larger and larger
 // again, and nothing more is said of it.
 func TestTooLargeOnce(t *testing.T) {
 	defer func(size int) { value.MaxSize = size }(value.MaxSize)

@@ -9,8 +9,8 @@ import (
 	"weir.dev/weir/internal/lang/program"
 )
 
-// Walk starts a task for everything in the frame and in the modules that it
-// calls. It returns at once: rt.Wait tells the end.
+// Walk starts a task for everything in the frame and in the modules that it calls. It returns
+// at once: rt.Wait reports the end.
 func (f *Frame) Walk(rt *promise.Runtime) {
 	p := f.Program
 	rt.Go(func(t *promise.Task) {
@@ -37,9 +37,9 @@ func (f *Frame) Walk(rt *promise.Runtime) {
 	})
 }
 
-// WalkRepeated starts a task for each block that may have other than one instance:
-// a resource, or a call with everything below it, whose frame whole is told; and
-// for the other resources that also is true of. It returns at once.
+// WalkRepeated starts a task for each block that may have other than one instance: a resource,
+// or a call with everything below it, whose frame whole is reported; and for the other
+// resources that also is true of. It returns at once.
 func (f *Frame) WalkRepeated(rt *promise.Runtime, whole func(*Frame), also func(*program.Resource) bool) {
 	for _, r := range f.Program.Resources {
 		if r.Repeat.Expr() != nil || also(r) {
@@ -218,8 +218,8 @@ func Claims(f *Frame, c *program.Call, m addr.Module) bool {
 	return false
 }
 
-// Placed finds a module instance that a removed block elsewhere names by its path,
-// or that is part of one, as it was loaded for that; nil if there is none.
+// Placed finds a module instance that a removed block elsewhere names by its path, or that is
+// part of one, as it was loaded for that; nil without one.
 func Placed(f *Frame, m addr.Module) *Frame {
 	for _, c := range f.Program.AllCalls() {
 		for _, child := range f.Children(c) {

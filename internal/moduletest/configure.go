@@ -190,7 +190,7 @@ func (l *language) Compile(files module.Files, dir string, call *program.Call) (
 	l.cache.mu.Lock()
 	c, ok := l.cache.list[key]
 	if !ok {
-		// What only a root module may not have is no concern of tests.
+		// Anything that only a root module may not have is no concern of tests.
 		c.source, c.program, c.diags = l.Language.Compile(files, dir, &program.Call{})
 		if c.program != nil && l.cache.prepare != nil {
 			l.cache.prepare(c.program)
@@ -201,7 +201,7 @@ func (l *language) Compile(files module.Files, dir string, call *program.Call) (
 	return c.source, c.program, slices.Clone(c.diags)
 }
 
-// withOutputs is a module without content whose outputs are given. What is asked of
+// withOutputs is a module without content whose outputs are given. Anything that is asked of
 // its variables still holds, and in OpenTofu what outputs ask of these.
 func withOutputs(p *program.Program, values cty.Value, d dialect.Dialect) *program.Program {
 	stub := &program.Program{

@@ -53,8 +53,8 @@ func (e *expected) settle(diags diag.List) diag.List {
 	return out
 }
 
-// status is what a run comes to that has errors after they were settled. That one
-// is missing makes a failure in Terraform, so that later runs are carried out.
+// status is what a run results in that has errors after they were resolved. That one is
+// missing makes a failure in Terraform, so that later runs are carried out.
 func (e *expected) status(diags diag.List, d dialect.Dialect) testresult.Status {
 	n := 0
 	for _, x := range diags {

@@ -40,7 +40,7 @@ type entry struct {
 	kept     Kept            // nil unless it has, or had, real objects
 }
 
-// key tells which state a run works on.
+// key reports which state a run works on.
 func key(r *testresult.Run) string {
 	switch {
 	case r.StateKey != "":
@@ -277,7 +277,7 @@ func (w *work) execute(ctx context.Context, config *engine.Config, p *plan.Plan,
 	after, diags := engine.Apply(ctx, config, &applied, limits)
 	for i, d := range diags {
 		if apply.Halted.Is(d) {
-			diags[i] = apply.Halted.New(d.Severity, "The tests were interrupted before everything of this run was done. What was made is destroyed.")
+			diags[i] = apply.Halted.New(d.Severity, "The tests were interrupted before everything of this run was done. Created objects are destroyed.")
 		}
 	}
 	return after, diags

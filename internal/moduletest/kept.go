@@ -107,8 +107,8 @@ type Left struct {
 	Kept     Kept
 }
 
-// CleanUp destroys what earlier processes have left, each state as the run that
-// changed it last was configured. Without a trace of that run it only tells.
+// CleanUp destroys what earlier processes have left, each state as the run that changed it
+// last was configured. Without a trace of that run it only reports.
 func CleanUp(ctx context.Context, suite *testresult.Suite, left []Left, o Options) diag.List {
 	s := &session{Options: o, programs: newCache(nil), keeper: providerpool.New(o.World.Catalog, 0)}
 	defer s.keeper.Close()
@@ -163,7 +163,7 @@ func (w *work) settle(e *entry, left *state.Snapshot) diag.List {
 	return nil
 }
 
-// inDoubt tells what of a kept state may exist, nil where nothing does.
+// inDoubt reports what of a kept state may exist, nil where nothing does.
 func (w *work) inDoubt(e *entry) diag.List {
 	doubts := e.kept.Doubts()
 	if len(doubts) == 0 {
@@ -172,8 +172,7 @@ func (w *work) inDoubt(e *entry) diag.List {
 	return diag.List{diag.InDoubt.As("Objects of a test in doubt").New(diag.Error, "The run was ended while a provider was creating these objects, and it isn't known whether they exist:\n\n  - %s\n\nLook for them, and destroy them where they do. Then let go of them with:\n    %s test -cleanup -forget", strings.Join(doubts, "\n  - "), w.Program)}
 }
 
-// forget lets go of what is in doubt where that is asked for. What may be needed by
-// it can be destroyed then.
+// forget lets go of what is in doubt where that is requested. Its dependencies can be destroyed then.
 func (w *work) forget(e *entry) diag.List {
 	if e.kept == nil || !w.Forget || len(e.kept.Doubts()) == 0 {
 		return nil

@@ -1,9 +1,8 @@
-// Package moduletest runs test files: each run of a file is a plan or an apply by the
-// engine on states in memory, with conditions on the result; in the end all that
-// was made is destroyed.
+// Package moduletest runs test files. Each run is a plan or an apply on a state in memory, with
+// conditions on the result. At the end it destroys all objects.
 //
-// It owns the order of runs, their states, what they may refer to, and what
-// counts as a failure. It refuses flags, terminals and how results are shown.
+// It owns the order of runs, their states, what they may refer to, and what counts as a
+// failure. It rejects flags, terminals and how results are shown.
 package moduletest
 
 import (
@@ -28,9 +27,8 @@ type Options struct {
 	World engine.World
 	Dir   string // of the module under test
 	Files module.Files
-	// Inputs are values for variables from outside, for all files. TestInputs are
-	// those that the directory of tests has: in Terraform they are for the files
-	// in it alone.
+	// Inputs are values for variables from outside, for all files. TestInputs are those that
+	// the directory of tests has: in Terraform they are for the files in only it.
 	Inputs, TestInputs map[string]module.VariableInput
 	TestDir            string
 	// Resolve finds the directory behind a module call.
@@ -46,20 +44,20 @@ type Options struct {
 	AllowDeferral bool
 	// Keep notes plans and states of runs, for who shows them.
 	Keep bool
-	// Judge compares what a run has planned with what was recorded; it is asked
-	// about runs with a snapshot.
+	// Judge compares what a run has planned with what was recorded; it is queried runs with a
+	// snapshot.
 	Judge func(*testfile.File, *testfile.Run, *plan.Plan) diag.List
 	// Compiled is given each program that was compiled, before anybody else has
 	// it, and Observe each configuration that was evaluated for a plan; nil for
 	// nobody.
 	Compiled func(*program.Program)
 	Observe  func(root *eval.Frame)
-	// Reader answers what the runs of a test file learn of files; nil leaves it to
-	// the world. Configured is told what is loaded for a run; nil for nobody.
+	// Reader answers what the runs of a test file learn of files; nil leaves it to the world.
+	// Configured learns what is loaded for a run; nil for nobody.
 	Reader     func(*testfile.File) fsfuncs.Source
 	Configured func(*testfile.File, *engine.Config)
-	// Stop is closed when no further run is to be started. What is there is
-	// destroyed all the same.
+	// Stop is closed when no further run is to be started. Anything that is there is destroyed
+	// all the same.
 	Stop <-chan struct{}
 	// Shelf keeps states with real objects beyond the process; nil keeps none.
 	Shelf Shelf

@@ -241,7 +241,7 @@ resource "sim_object" "a" { name = var.name }
 	}
 }
 
-// What mocked providers compute is known from the plan on in OpenTofu, and after
+// Values that mocked providers compute are known from the plan on in OpenTofu, and after
 // the apply in Terraform, unless the test says otherwise.
 func TestWhenMocksAreKnown(t *testing.T) {
 	for _, tt := range []struct {
@@ -343,7 +343,7 @@ run "four" {
 	}
 }
 
-// The problems of a test are told with the run that has them.
+// The problems of a test are reported with the run that has them.
 func TestProblems(t *testing.T) {
 	for name, tt := range map[string]struct {
 		test, want string
@@ -439,7 +439,7 @@ func TestKeptStates(t *testing.T) {
 	}
 }
 
-// What isn't there to be overridden is told once by a file, and by a run if it is
+// Anything that isn't there to be overridden is reported once by a file, and by a run if it is
 // the run's; runs of other modules aren't held to what the file overrides.
 func TestOverrideTargets(t *testing.T) {
 	w := newWorld(module.Memory{
@@ -536,7 +536,7 @@ run "two" {
 	}
 }
 
-// What an interrupt came before is skipped, files and runs alike.
+// Files and runs after an interrupt are skipped.
 func TestStoppedBefore(t *testing.T) {
 	w := newWorld(module.Memory{"main.tf": []byte(""), "a.tftest.hcl": []byte(`run "a" {}`)})
 	close(w.stop)

@@ -71,8 +71,8 @@ func again(files []*testfile.File, o Options) []*testfile.File {
 	return fresh
 }
 
-// Mutate carries out the tests with one of the changes at a time, and tells what
-// came of each, until it is stopped.
+// Mutate carries out the tests with one of the changes at a time, and reports what came of
+// each, until it is stopped.
 func Mutate(ctx context.Context, files []*testfile.File, o Options, list []mutate.Mutant, tell func(m mutate.Mutant, run string, noticed bool)) (stopped bool) {
 	for _, m := range list {
 		if Stopped(ctx, o.Stop) {
@@ -99,7 +99,7 @@ func Stopped(ctx context.Context, stop <-chan struct{}) bool {
 	}
 }
 
-// nothingReal refuses to make real objects again and again.
+// nothingReal rejects to make real objects again and again.
 type nothingReal struct{}
 
 // Begin implements Shelf.

@@ -12,7 +12,7 @@ import (
 	"weir.dev/weir/internal/moduletest/testfile"
 )
 
-// A change of what an output comes to is noticed by a condition on the output, whose
+// A change of what an output results in is noticed by a condition on the output, whose
 // references were resolved for the program without the change first.
 func TestMutationOfOutputs(t *testing.T) {
 	w := newWorld(module.Memory{

@@ -27,7 +27,7 @@ func waits(f *testresult.File) [][]int {
 	return list
 }
 
-// referenced are the runs that what all runs share refers to, if that can be told.
+// referenced are the runs that what all runs share refers to, if that can be known.
 func referenced(f *testfile.File) (names []string, known bool) {
 	for _, a := range f.Variables {
 		names = append(names, runNames(a.Expr)...)

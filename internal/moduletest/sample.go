@@ -20,7 +20,7 @@ import (
 
 const (
 	defaultSamples = 100
-	maxRefused     = 10  // tries for each sample that validations may refuse
+	maxRefused     = 10  // tries for each sample that validations may reject
 	maxSimpler     = 300 // tries to make values simpler that a run fails with
 )
 
@@ -130,7 +130,7 @@ func (s *sampling) try(ctx context.Context, values map[string]cty.Value) attempt
 	return attempt{r, refused}
 }
 
-// failed makes the values simpler with which the run doesn't pass, and tells.
+// failed makes the values simpler with which the run doesn't pass, and reports.
 func (s *sampling) failed(ctx context.Context, values map[string]cty.Value, a attempt) {
 	left := maxSimpler
 	for again := true; again; {
@@ -153,7 +153,7 @@ func (s *sampling) failed(ctx context.Context, values map[string]cty.Value, a at
 	for _, v := range s.variables {
 		fmt.Fprintf(&b, "    %s = %s\n", v.Name, shown(v, values[v.Name]))
 	}
-	s.run.Diags.Add(MadeUp.Error(s.run.Generate.Range, "With these values, the simplest that were found, the run doesn't pass:\n\n%s\nThe first was sample %d of -seed=%d. The problems are told beside this.", b.String(), s.run.Samples, s.w.Seed))
+	s.run.Diags.Add(MadeUp.Error(s.run.Generate.Range, "With these values, the simplest that were found, the run doesn't pass:\n\n%s\nThe first was sample %d of -seed=%d. The problems are listed too.", b.String(), s.run.Samples, s.w.Seed))
 	s.run.Diags.Append(a.run.Diags)
 	s.run.Worsen(a.run.Status)
 }

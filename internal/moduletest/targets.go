@@ -13,8 +13,7 @@ import (
 )
 
 // targets reports override blocks that are about nothing in the configuration of a
-// run: an error in OpenTofu, a warning in Terraform. What a file overrides is about
-// the module under test; runs of other modules take of it what they have.
+// run: an error in OpenTofu, a warning in Terraform. Overrides of a file apply to the module under test; runs of other modules take of it what they have.
 func (w *work) targets(r *testresult.Run, tree *program.Tree, outputs []overriddenModule) diag.List {
 	list := r.Overrides
 	if r.Module == nil {

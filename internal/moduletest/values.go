@@ -243,9 +243,8 @@ func (v *values) declare(d *testfile.Variable, prog *program.Program) diag.List 
 	return diags
 }
 
-// assign evaluates a variables block. What the module doesn't declare is for
-// other expressions of the test; a file may give values that only some runs
-// can have. What a later block assigns too isn't missed here.
+// assign evaluates a variables block. Variables that the module doesn't declare are for other expressions of the test; a file may give values that only some runs
+// can have. A variable that a later block sets isn't missing here.
 func (v *values) assign(list []*testfile.Assignment, prog *program.Program, later []*testfile.Assignment, own bool) diag.List {
 	var diags diag.List
 	results := map[string]cty.Value{}

@@ -1,6 +1,5 @@
-// Package plan holds what planning decided: the changes to objects and
-// outputs, what was found on the way, and the execution graph that apply
-// follows.
+// Package plan defines the result of planning: the changes to objects and outputs, messages,
+// and the execution graph that apply follows.
 //
 // It is a noun: package planner makes it, apply follows it, view shows it and
 // planfile saves it. It does no work.
@@ -176,7 +175,7 @@ type Invocation struct {
 	Addr     addr.Instance
 	Provider addr.ProviderConfig
 	// Config is what the action is configured with as far as that is known, with marks for
-	// sensitive parts. What is ephemeral is null.
+	// sensitive parts. Anything that is ephemeral is null.
 	Config cty.Value
 	// Object is the instance around whose change it is invoked. Where somebody has asked
 	// for it, Event is 0, and Object is the caller, zero without.
@@ -187,7 +186,7 @@ type Invocation struct {
 	Failure      actiontrigger.Failure
 }
 
-// Label tells an invocation from all others of the plan.
+// Label distinguishes an invocation from all others of the plan.
 func (i *Invocation) Label() string {
 	switch {
 	case i.Event != 0:
@@ -273,7 +272,7 @@ type Plan struct {
 	Named     []Named
 	Timestamp time.Time
 	// LeftOut are the objects that weren't looked at because they were not long ago; nil
-	// where there are none.
+	// without one.
 	LeftOut *LeftOut
 	// Unplanned counts the objects among them that have no change here, because nothing that
 	// they come from is otherwise than in an earlier plan.
@@ -281,7 +280,7 @@ type Plan struct {
 	// Errored: planning failed and the plan can't be applied.
 	Errored bool
 
-	// Schemas of the providers in use, for whoever shows or applies it.
+	// Schemas of the providers in use, for code that shows or applies it.
 	Schemas map[addr.Provider]*provider.Schemas
 }
 
@@ -462,8 +461,8 @@ func (p *Plan) Untouched(list []addr.Instance) []addr.Instance {
 	})
 }
 
-// Reaches says of component instances whether the plan tells what becomes of them: one
-// that is limited does so of those where something is destroyed or forgotten.
+// Reaches says of component instances whether the plan reports what becomes of them: one that
+// is limited does so of those where something is destroyed or forgotten.
 func (p *Plan) Reaches() func(addr.Module) bool {
 	if len(p.Targets)+len(p.Excludes) == 0 {
 		return func(addr.Module) bool { return true }
@@ -477,9 +476,9 @@ func (p *Plan) Reaches() func(addr.Module) bool {
 	return func(m addr.Module) bool { return dropped[m] }
 }
 
-// HasChanges reports whether applying the plan would change anything: an
-// object, an output, an address, or the state alone. What isn't known when only
-// refreshing won't be known in apply either, which then keeps the output as it is.
+// HasChanges reports whether applying the plan would change anything: an object, an output, an
+// address, or the state alone. Anything that isn't known when only refreshing won't be known
+// in apply either, which then keeps the output as it is.
 func (p *Plan) HasChanges() bool {
 	for _, c := range p.Changes {
 		if c.Action != NoOp && c.Action != Read || c.Moved() || c.Importing != nil {

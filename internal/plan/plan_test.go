@@ -82,7 +82,8 @@ func TestDependenciesOf(t *testing.T) {
 	}
 }
 
-// TestInvocations: labels tell invocations apart, and what somebody has asked for comes first.
+// TestInvocations: labels distinguish invocations, and what somebody has asked for comes
+// first.
 func TestInvocations(t *testing.T) {
 	around := &Invocation{Addr: at(t, "sim_note.n").Instance, Object: at(t, "sim_object.a").Instance, Event: actiontrigger.AfterCreate, Block: 1}
 	later := &Invocation{Addr: around.Addr, Object: around.Object, Event: actiontrigger.AfterCreate, Block: 1, Index: 1}
@@ -146,7 +147,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestReaches: a limited plan tells of the components of a stack where something goes.
+// TestReaches: a limited plan reports the components of a stack where something goes.
 func TestReaches(t *testing.T) {
 	if all := (&Plan{}).Reaches(); !all(addr.Root) {
 		t.Error("a whole plan tells of everything")

@@ -7,9 +7,9 @@ import "context"
 type Batches struct{ Read, Plan, Apply int }
 
 // A Batching provider may take several requests in one call. Answers are in the order of
-// requests, as many of them, and each is what the call for that request alone comes to.
+// requests, as many of them, and each is what the call for that request alone results in.
 type Batching interface {
-	// Batches tells for a resource type how many. It may ask the provider, once.
+	// Batches reports for a resource type how many. It may ask the provider, once.
 	Batches(ctx context.Context, typ string) Batches
 	ReadMany(ctx context.Context, rs []ReadRequest) []ReadResponse
 	PlanMany(ctx context.Context, rs []PlanRequest) []PlanResponse

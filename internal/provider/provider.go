@@ -1,9 +1,7 @@
-// Package provider is the engine's view of providers: what they declare and
-// what can be asked of them, in cty terms.
+// Package provider defines the interface of providers in cty terms: their schemas and calls.
 //
-// It owns the contract between the stages and whatever runs a provider (a
-// plugin process, a built-in, a scripted one in tests). It refuses wire
-// formats, processes and installation.
+// It owns the contract between the stages and whatever runs a provider (a plugin process, a
+// built-in, a scripted one in tests). It rejects wire formats, processes and installation.
 package provider
 
 import (
@@ -50,9 +48,9 @@ func (s *Schemas) Resource(mode addr.Mode, typ string) *schema.Schema {
 	return s.Resources.Schema(typ)
 }
 
-// Found is the type of what a list resource tells of an object: its name for people, its
-// identity and, where it was asked for, the object. It is NilType for types of objects
-// that lists can't have, because they have no identity.
+// Found is the type of what a list resource reports an object: its name for people, its
+// identity and, where it was asked for, the object. It is NilType for types of objects that
+// lists can't have, because they have no identity.
 func (s *Schemas) Found(typ string) cty.Type {
 	of := s.Resources.Schema(typ)
 	if of == nil || of.Identity == nil {
@@ -130,9 +128,9 @@ type Provider interface {
 	// PlanAction asks whether an action may be invoked like this later; config may
 	// have unknown parts.
 	PlanAction(ctx context.Context, typ string, config cty.Value) PlanActionResponse
-	// InvokeAction has an action done, and tells what the provider says of it meanwhile.
+	// InvokeAction has an action done, and reports what the provider says of it meanwhile.
 	InvokeAction(ctx context.Context, typ string, config cty.Value, progress func(message string)) diag.List
-	// List tells of the objects that a list resource finds, until found returns false.
+	// List reports the objects that a list resource finds, until found returns false.
 	List(ctx context.Context, r ListRequest, found func(ListResult) bool) diag.List
 
 	// CallFunction calls a function; argument is the index of the argument

@@ -1,6 +1,6 @@
-// Package stack compiles the component language: it turns the files of a stack
-// into the blocks that package compiler compiles, so that components and
-// embedded stacks are calls of a program like any other.
+// Package stack compiles the component language. It turns the files of a stack into the blocks
+// that package compiler compiles, so that components and embedded stacks are calls of a program
+// like any other.
 //
 // It owns the files, the block types and what sets stacks apart from modules.
 // It evaluates nothing and has no rules of its own for what analyze, eval or
@@ -43,7 +43,7 @@ func (l Language) Compile(files module.Files, dir string, call *program.Call) (*
 	return src, p, append(diags, more...)
 }
 
-// Class tells apart the calls that Compile answers differently.
+// Class reports apart the calls that Compile answers differently.
 func (Language) Class(call *program.Call) string {
 	switch {
 	case call.Gone:
@@ -125,7 +125,7 @@ func checkModules(c *program.Call, t *program.Tree, given map[string]bool, diags
 	for _, child := range t.Calls() {
 		for _, name := range sorted(child.Program.Requirements) {
 			if r := child.Program.Requirements[name]; !given[r.Provider.String()] && !r.Provider.IsBuiltin() {
-				given[r.Provider.String()] = true // told once
+				given[r.Provider.String()] = true // reported once
 				diags.Add(calls.MissingProvider.Error(c.Range, "The module in %s, which is part of %s, needs a configuration of provider %s. Declare the provider in required_providers of the component's module too, and pass a configuration of it in the providers argument.", child.Program.Dir, c, r.Provider.ForDisplay()))
 			}
 		}

@@ -124,7 +124,8 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// What is gone has only its providers, and its references to the rest are no mistakes.
+// Anything that is gone has only its providers, and its references to the rest are no
+// mistakes.
 func TestGone(t *testing.T) {
 	files := module.Memory{"m/s.tfcomponent.hcl": []byte(`required_providers {
   sim = { source = "weir/sim" }

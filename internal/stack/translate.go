@@ -14,8 +14,7 @@ import (
 	"weir.dev/weir/internal/lang/syntax"
 )
 
-// A translator writes the blocks of a stack as those that analyze knows. What
-// it makes keeps the expressions and ranges of the source.
+// A translator writes the blocks of a stack as those that analyze knows. Its blocks keep the expressions and ranges of the source.
 type translator struct {
 	src     *module.Source
 	gone    bool
@@ -53,7 +52,7 @@ var (
 	lifecycleSchema = attributes("destroy")
 )
 
-// What is written where it isn't expected, and where it belongs.
+// Anything that is written where it isn't expected, and where it belongs.
 var (
 	elsewhere = map[string]string{
 		"resource": inModule, "data": inModule, "ephemeral": inModule, "action": inModule, "module": inModule, "moved": inModule, "import": inModule, "check": inModule,
@@ -403,7 +402,7 @@ func (tr *translator) from(e hcl.Expression) (path []step, ok bool) {
 		}
 	}
 	if !ok {
-		tr.diags.Add(diag.BadRemoved.As("Invalid from argument").Error(at, "What was removed is named as component.NAME or stack.NAME, with a key in brackets for one instance. A component within an embedded stack has the name of that before its own: stack.NAME.component.NAME."))
+		tr.diags.Add(diag.BadRemoved.As("Invalid from argument").Error(at, "Name the removed block as component.NAME or stack.NAME, with a key in brackets for one instance. A component within an embedded stack has the name of that before its own: stack.NAME.component.NAME."))
 	}
 	return path, ok
 }

@@ -1,7 +1,7 @@
-// Package state holds what is known of real objects: an immutable snapshot.
+// Package state defines the state: an immutable snapshot of real objects.
 //
-// It owns the noun and its indexes. It refuses files (package statefile),
-// locks (package storage) and configuration.
+// It owns the noun and its indexes. It rejects files (package statefile), locks (package
+// storage) and configuration.
 package state
 
 import (
@@ -25,8 +25,8 @@ type Snapshot struct {
 
 	// Objects has every object by address. An *Object is never changed.
 	Objects map[addr.Object]*Object
-	// Outputs are the values of the root module's outputs. Nulls are those of
-	// other engines: an apply leaves them out.
+	// Outputs are the values of the root module's outputs. Nulls are those of other programs:
+	// an apply leaves them out.
 	Outputs map[string]Output
 	// Checks are the results of checks when they were last evaluated; nil
 	// when they never were.
@@ -61,9 +61,9 @@ type Object struct {
 	IdentityVersion int64
 }
 
-// Uses says which instances of one dependency an object depends on directly.
-// Without SameKey and Instances there are none: the object depends on the resource
-// through its other dependencies only.
+// Uses says which instances of one dependency an object depends on directly. Without SameKey
+// and Instances none exist: the object depends on the resource through its other dependencies
+// only.
 type Uses struct {
 	Resource addr.Resource // without keys
 	// SameKey is the instance in the object's own module that has the object's key.

@@ -20,7 +20,7 @@ import (
 
 // Limits say when an apply has to end early.
 type Limits struct {
-	// Stop is closed when no new step is to be begun; nil never is.
+	// Stop is closed when no new step is to be started; nil never is.
 	Stop <-chan struct{}
 	// Saving is for how long results are saved, whatever became of the rest; nil
 	// stands for without end.
@@ -36,12 +36,12 @@ type Outcome struct {
 	State *state.Snapshot
 	// Doubted: something waits for objects of an earlier run that may exist.
 	Doubted bool
-	// Left are failures beside what was done, to be told after it.
+	// Left are failures beside what was done, to be reported after it.
 	Left diag.List
 }
 
-// Apply carries out a plan and saves the state, whatever happens. Found are the
-// problems of planning that weren't told yet. The outcome is nil beside errors.
+// Apply carries out a plan and saves the state, whatever happens. Found are the problems of
+// planning that weren't reported yet. The outcome is nil beside errors.
 func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limits) (*Outcome, diag.List) {
 	saving := trace.Join(cmp.Or(l.Saving, context.WithoutCancel(ctx)), ctx)
 	timeout, grace, diags := w.dir.CallLimits()
@@ -70,7 +70,7 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	out := &Outcome{State: result, Doubted: len(w.Doubts()) > 0}
 	switch {
 	case out.Doubted:
-		out.Left.Add(diag.InDoubt.New(diag.Error, "What depends on objects of an earlier run that may exist wasn't done. To see them, and to settle each, or all of them at once with -forget-all:\n    %s", diag.Command{Program: w.dir.Program, Name: "recover"}))
+		out.Left.Add(diag.InDoubt.New(diag.Error, "Dependents of objects in doubt were skipped. To list the objects and resolve each, or all at once with -forget-all:\n    %s", diag.Command{Program: w.dir.Program, Name: "recover"}))
 	// Terraform says so and succeeds.
 	case p.Mode == plan.Destroy && p.Counts().Forget > 0 && !l.AllowForget && w.dir.Dialect == dialect.OpenTofu:
 		out.Left.Add(planner.Forgotten.As("Destroy was successful but left behind forgotten instances").New(diag.Error, "As requested, weir has not deleted some remote objects that are no longer managed by this configuration. Those objects continue to exist in their remote system. Use -suppress-forget-errors if that isn't a failure."))
@@ -78,9 +78,8 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	return out, diags
 }
 
-// outlasting are the problems of planning that are still to be told beside those
-// of applying: what both found is one problem, and what only the apply could
-// find out has been.
+// outlasting are the problems of planning that are still to be reported beside those of
+// applying: what both found is one problem, and what only the apply could find out has been.
 func outlasting(planned, applied diag.List) diag.List {
 	return slices.DeleteFunc(planned.Without(checks.Pending), func(d diag.Diagnostic) bool { return slices.ContainsFunc(applied, d.Same) })
 }
@@ -89,8 +88,8 @@ func outlasting(planned, applied diag.List) diag.List {
 type Approver interface {
 	// Opened is given the warnings of opening.
 	Opened(diag.List)
-	// Planned is given a plan, nil if none could be made, and what was found
-	// beside it. It returns what is still to be told, and whether to go on.
+	// Planned is given a plan, nil if none could be made, and what was found beside it. It
+	// returns what is still to be reported, and whether to go on.
 	Planned(ctx context.Context, w *Work, p *plan.Plan, found diag.List) (left diag.List, approved bool)
 	// Limits are those of an apply that begins now; ended is called after it.
 	Limits() (l Limits, ended func())
@@ -98,13 +97,12 @@ type Approver interface {
 	Applied(p *plan.Plan, o *Outcome, found diag.List)
 	// Problem is given why it ends, or doesn't begin.
 	Problem(diag.List)
-	// Again tells that a round is done, and another one begins.
+	// Again reports that a round is done, and another one begins.
 	Again(round int)
 }
 
-// Apply opens a subject, plans, and applies what is approved. With more rounds
-// than one it goes on with what was put off, as often as that. It reports
-// whether everything was done.
+// Apply opens a subject, plans, and applies what is approved. With more rounds than one it
+// continues with what was deferred, as often as that. It reports whether everything was done.
 func (d *Directory) Apply(ctx context.Context, s Subject, o Opening, p planoptions.Planning, rounds int, a Approver) bool {
 	for round := 1; ; round++ {
 		made, done := d.applyOnce(ctx, s, o, p, a)
@@ -114,10 +112,10 @@ func (d *Directory) Apply(ctx context.Context, s Subject, o Opening, p planoptio
 		case rounds <= 1 || len(made.Deferred) == 0 || ctx.Err() != nil:
 			return true
 		case !made.HasChanges():
-			a.Problem(planner.UnknownForEach.As("Nothing left that would make more known").List("Some objects are put off because it isn't known yet how many there are, and nothing else in this plan would change that. Look at the for_each arguments of the components above."))
+			a.Problem(planner.UnknownForEach.As("Nothing left that would make more known").List("Some objects are deferred because their number isn't known yet, and nothing else in this plan would change that. Check the for_each arguments of the components above."))
 			return false
 		case round == rounds:
-			a.Problem(planner.UnknownForEach.As("Too many rounds").List("After %d rounds there are still objects that are put off. Run apply again to go on.", rounds))
+			a.Problem(planner.UnknownForEach.As("Too many rounds").List("After %d rounds some objects are still deferred. Run apply again to continue.", rounds))
 			return false
 		}
 		p.Replace = made.Untouched(p.Replace)

@@ -1,11 +1,11 @@
-// Package workspace is what one command does on one state: find the inputs, the
-// backend, the encryption and the providers of a directory, load it, lock and
-// read its state, plan, apply what was approved, and keep what came of it.
+// Package workspace runs one command on one state. It finds the inputs, backend, encryption
+// and providers of a directory, loads it, locks and reads its state, plans, applies the
+// approved plan, and saves the results.
 //
-// It owns the order of these steps, whoever asks for them. It refuses flags,
-// terminals and words about what was done, and takes from its caller what a
-// process has only once: directories, environment, clock, randomness, answers
-// of people. So any number of operations can be under way in one process.
+// It owns the order of these steps, the caller that asks for them. It rejects flags, terminals
+// and words about what was done, and takes from its caller what a process has only once:
+// directories, environment, clock, randomness, answers of people. So any number of operations
+// can be under way in one process.
 package workspace
 
 import (
@@ -39,8 +39,7 @@ func directory(r *backendinit.Reader) *Directory {
 	return &Directory{Reader: r, Keeper: &statemgr.Keeper{Reader: r}, Supplier: &providersource.Supplier{Reader: r}}
 }
 
-// With is the same directory for operations that tell elsewhere. What it opens it
-// closes itself.
+// With is the same directory for operations that tell elsewhere. It closes everything that it opens.
 func (d *Directory) With(r environment.Reports) *Directory {
 	next := directory(d.Reader.With(r))
 	next.About, next.before, next.Programs, next.Kept = d.About, d.before, d.Programs, d.Kept

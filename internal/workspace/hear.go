@@ -41,8 +41,8 @@ func (d *Directory) guard() (*plugin.Guard, diag.List) {
 	return &plugin.Guard{Program: d.Executable, Hold: filepath.Join(dir, hex.EncodeToString(own[:])+"-")}, diags
 }
 
-// hear settles what the process that a state is left of was about to create, by
-// what the guards of its providers have heard.
+// hear resolves what the process that a state is left of was about to create, by what the
+// guards of its providers have heard.
 func (d *Directory) hear(ctx context.Context, s *orphans.State, catalog provider.Catalog) diag.List {
 	err := s.Await(ctx, func() {
 		d.Notice("Waiting for a provider that is still answering a test which was killed...")
@@ -56,7 +56,7 @@ func (d *Directory) hear(ctx context.Context, s *orphans.State, catalog provider
 	for _, doubt := range s.InDoubt() {
 		data, known, err := s.Answer(doubt.Object.Instance)
 		if err != nil {
-			diags.Add(diag.Unanswered.New(diag.Error, "What a provider has answered about %s can't be read: %s.", doubt.Object, diag.Cause(err)))
+			diags.Add(diag.Unanswered.New(diag.Error, "The provider's answer for %s can't be read: %s.", doubt.Object, diag.Cause(err)))
 		}
 		if !known {
 			continue
@@ -79,7 +79,7 @@ func (d *Directory) hear(ctx context.Context, s *orphans.State, catalog provider
 		return diags
 	}
 	if err := s.Adopt(ctx, found, settled); err != nil {
-		diags.Add(orphans.NotKept.New(diag.Error, "What providers have answered can't be written to %s: %s.", s.Place(), diag.Cause(err)))
+		diags.Add(orphans.NotKept.New(diag.Error, "The answers of providers can't be written to %s: %s.", s.Place(), diag.Cause(err)))
 	}
 	return diags
 }
@@ -107,7 +107,7 @@ func answered(ctx context.Context, catalog provider.Catalog, doubt journal.Opera
 		Value: cty.UnknownAsNull(answer.New), Private: answer.Private, Identity: answer.Identity, Tainted: true,
 	}, doubt.Provider, nil)
 	if err != nil {
-		return nil, diag.Unanswered.List("What %s has answered about %s can't be kept: %s.", source, doubt.Object, err)
+		return nil, diag.Unanswered.List("The answer of %s for %s can't be stored: %s.", source, doubt.Object, err)
 	}
 	return o, nil
 }

@@ -83,9 +83,8 @@ func (i *Import) possible(w planoptions.Import) diag.List {
 	return nil
 }
 
-// Prepare plans, and keeps of the plan the imported objects as they are now. What the
-// configuration says of them doesn't matter yet: people write that with the object
-// before them. What they need is taken as it was last seen.
+// Prepare plans, and keeps of the plan the imported objects as they are now. Their configuration doesn't matter yet: people write that with the object
+// before them. Their dependencies are taken from the state.
 func (i *Import) Prepare(ctx context.Context) diag.List {
 	targets := make([]addr.Target, len(i.wanted))
 	for n, w := range i.wanted {

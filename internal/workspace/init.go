@@ -34,7 +34,7 @@ type Initialization struct {
 
 	Modules    bool // fetch modules that aren't there
 	Upgrade    bool
-	PluginDirs []string // mirrors that alone are asked for providers
+	PluginDirs []string // mirrors only that are asked for providers
 	// ReadOnlyLocks: the dependency lock file has to have everything.
 	ReadOnlyLocks bool
 }
@@ -50,10 +50,9 @@ const (
 
 // An Initializer follows an initialization and answers its questions.
 type Initializer interface {
-	// Begins tells which part comes now.
+	// Begins reports which part comes now.
 	Begins(Part)
-	// BackendSet tells of a backend that is new; Unset of one that isn't configured
-	// any more.
+	// BackendSet reports a backend that is new; Unset of one that isn't configured any more.
 	BackendSet(kind string)
 	BackendUnset(kind string)
 	// Copy asks whether states are to be copied to the next backend. It fails where
@@ -62,13 +61,13 @@ type Initializer interface {
 	// Choose asks which workspace is to be selected, because the current one isn't
 	// there.
 	Choose(ctx context.Context, current string, names []string) (string, error)
-	// Chosen tells which one is.
+	// Chosen reports which one is.
 	Chosen(workspace string)
-	// Module tells what is done for modules, as a line.
+	// Module reports what is done for modules, as a line.
 	Module(line string)
-	// Provider tells one step of installing providers.
+	// Provider reports one step of installing providers.
 	Provider(install.Event)
-	// Locked tells that the dependency lock file was written, for the first time.
+	// Locked reports that the dependency lock file was written, for the first time.
 	Locked(first bool)
 }
 
@@ -179,8 +178,7 @@ func (i *initializing) providers(ctx context.Context, needed func(*state.Snapsho
 	return append(diags, install.Followed(adopted, next)...)
 }
 
-// InstallModules installs the modules that loading asks for, and notes them. What
-// loads is given a way to resolve calls, and returns the keys of those that are used.
+// InstallModules installs the modules that loading asks for, and notes them. The loader gets a way to resolve calls, and returns the keys of those that are used.
 func (d *Directory) InstallModules(upgrade bool, told Initializer, load func(resolve func(context.Context, module.Request) (string, diag.List)) ([]string, diag.List)) diag.List {
 	told.Begins(ModulesPart)
 	installer, diags := d.moduleInstaller(upgrade, told.Module)

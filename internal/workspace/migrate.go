@@ -41,7 +41,7 @@ func (i *initializing) backend(ctx context.Context) (*statebackend.Backend, diag
 	}
 	have, err := i.Record().Backend()
 	if err != nil && !i.Reconfigure {
-		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Use -reconfigure to write it anew.", err)
+		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Use -reconfigure to write it again.", err)
 	}
 	if want == nil && len(extra) > 0 {
 		diags.Append(diag.BadBackend.As("Missing backend configuration").Warnings("-backend-config was used without a \"backend\" block in the configuration, so it has no effect. Add a block such as\n\n  terraform {\n    backend \"local\" {}\n  }"))

@@ -14,7 +14,7 @@ import (
 	"weir.dev/weir/internal/net/useragent"
 )
 
-// A moduleInstaller installs modules and tells of each that wasn't there.
+// A moduleInstaller installs modules and reports each that wasn't there.
 type moduleInstaller struct {
 	*module.Installer
 	dir     *Directory
@@ -23,7 +23,7 @@ type moduleInstaller struct {
 	seen    map[string]bool
 }
 
-// moduleInstaller is one that tells lines of what it does.
+// moduleInstaller is one that reports lines of what it does.
 func (d *Directory) moduleInstaller(upgrade bool, tell func(line string)) (*moduleInstaller, diag.List) {
 	manifest, err := module.ReadManifest(d.Files(), d.DataName())
 	if err != nil {
@@ -54,14 +54,14 @@ func (m *moduleInstaller) resolve(ctx context.Context, r module.Request) (string
 	return dir, diags
 }
 
-// hide keeps what lets somebody in out of what is told of a module's source.
+// hide keeps what lets somebody in out of what is reported about a module's source.
 func (d *Directory) hide(source string) {
 	for _, text := range sameorigin.Secrets(source) {
 		d.Secrets.AddText(text)
 	}
 }
 
-// begin tells of a package that is about to be fetched.
+// begin reports a package that is about to be fetched.
 func (m *moduleInstaller) begin(pkg, version string) {
 	if version != "" {
 		pkg += " " + version

@@ -46,9 +46,9 @@ func (d *Directory) wanted(ctx context.Context, p *Packages) (install.Options, d
 	return o, diags
 }
 
-// LockProviders adds the checksums of packages to the dependency lock file, from a
-// mirror or, without one, from the providers' own registries. Same tells that the file
-// has them already.
+// LockProviders adds the checksums of packages to the dependency lock file, from a mirror or,
+// without one, from the providers' own registries. Same reports that the file has them
+// already.
 func (d *Directory) LockProviders(ctx context.Context, p Packages, from *cliconfig.Method, told func(install.Event)) (changes []install.Change, same bool, diags diag.List) {
 	o, diags := d.wanted(ctx, &p)
 	if diags.HasErrors() {

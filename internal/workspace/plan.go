@@ -29,7 +29,7 @@ func (d *Directory) Check(p planoptions.Planning, operation string) diag.List {
 	return diags
 }
 
-// checkNew refuses a file for generated configuration that is there already.
+// checkNew rejects a file for generated configuration that is there already.
 func (d *Directory) checkNew(path string) diag.List {
 	if _, err := os.Stat(d.Path(path)); err != nil {
 		return nil
@@ -37,8 +37,8 @@ func (d *Directory) checkNew(path string) diag.List {
 	return environment.Filled.List("weir can only write generated config into a new file. Either choose a different target location or move all existing configuration out of the target file, delete it and try again.")
 }
 
-// needConfiguration refuses a directory without configuration: as one that asks
-// for nothing it would have everything destroyed.
+// needConfiguration rejects a directory without configuration: as one that asks for nothing it
+// would have everything destroyed.
 func (d *Directory) needConfiguration(operation string) diag.List {
 	names, err := d.Files().List(".")
 	if err != nil || !module.IsEmpty(names, d.Dialect) {
@@ -48,7 +48,7 @@ func (d *Directory) needConfiguration(operation string) diag.List {
 	return diag.NoConfiguration.List("%s requires configuration to be present. %s without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, use the destroy command, or plan with -destroy.", strings.ToUpper(operation[:1])+operation[1:], doing)
 }
 
-// stackOnly tells of the command of stacks where the directory has a stack and no module.
+// stackOnly reports the command of stacks where the directory has a stack and no module.
 func (d *Directory) stackOnly(s diag.Severity, command string) diag.List {
 	names, err := d.Files().List(".")
 	if d.About != nil || err != nil || !module.IsEmpty(names, d.Dialect) || !module.HasStack(names) {

@@ -30,8 +30,8 @@ import (
 	"weir.dev/weir/internal/workspace/statebackend"
 )
 
-// Save writes a plan to a file, with all that apply will need, and whoever shows
-// it. Engine is the version that it is noted to be of.
+// Save writes a plan to a file, with all that apply will need, and the caller that shows it.
+// Engine is the version that it is noted to be of.
 func (w *Work) Save(ctx context.Context, path, engine string, made *plan.Plan) error {
 	c, err := w.Kept(ctx, engine, made)
 	if err != nil {
@@ -91,10 +91,9 @@ func (w *Work) content(engine string, made *plan.Plan) (planfile.Content, error)
 	return c, err
 }
 
-// completeSchemas adds the schemas of providers that planning had no use for,
-// although the configuration or the state names them: those of blocks without
-// instances, or that -target or an error has left out. What can't be had is
-// shown without.
+// completeSchemas adds the schemas of providers that planning had no use for, although the
+// configuration or the state names them: those of blocks without instances, or that -target or
+// an error has left out. Anything that can't be had is shown without.
 func (w *Work) completeSchemas(ctx context.Context, p *plan.Plan) {
 	add := func(a addr.Provider) {
 		if p.Schemas[a] != nil {
@@ -125,7 +124,7 @@ func (w *Work) completeSchemas(ctx context.Context, p *plan.Plan) {
 	}
 }
 
-// ReadPlan reads a saved plan, which is told from other files that people try.
+// ReadPlan reads a saved plan, which is distinguished from other files that people try.
 func (d *Directory) ReadPlan(path string) (planfile.Content, diag.List) {
 	summary := fmt.Sprintf("Failed to load %q as a plan file", path)
 	if info, err := os.Stat(d.Path(path)); err == nil && info.IsDir() {

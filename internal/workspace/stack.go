@@ -75,7 +75,7 @@ func OpenStack(ctx context.Context, d *Directory) (*Stack, diag.List) {
 // no more than n calls, and n processes beside those that one deployment needs by
 // itself. It returns how many deployments to work on at once.
 func (s *Stack) Limit(n int) int {
-	s.shared.calls, _, _ = s.Limits(n) // loading tells what is wrong with the settings
+	s.shared.calls, _, _ = s.Limits(n) // loading reports what is wrong with the settings
 	if n <= 0 {
 		n = 10
 	}
@@ -100,9 +100,9 @@ func (s *Stack) Choose(names []string) ([]*deploy.Deployment, diag.List) {
 	return deploy.Choose(slices.Concat(s.Deployments, s.Left), names)
 }
 
-// StackBackend is where the states of the deployments are, with which providers the
-// stack asks for by address. That is looked up only where states have others. What is to
-// be remembered of a deployment may be nil.
+// StackBackend is where the states of the deployments are, with which providers the stack asks
+// for by address. That is looked up only where states have others. Anything that is to be
+// remembered of a deployment may be nil.
 func (s *Stack) StackBackend(m *shardedstate.Memory) (*statebackend.Backend, diag.List) {
 	if s.shared.states == nil {
 		return nil, s.shared.unopened
@@ -122,8 +122,8 @@ func (s *Stack) StackBackend(m *shardedstate.Memory) (*statebackend.Backend, dia
 	return &b, nil
 }
 
-// Prepare gives deployments their inputs for work on them, and tells of those that are
-// left over where all are meant.
+// Prepare gives deployments their inputs for work on them, and reports those that are left
+// over where all are meant.
 func (s *Stack) Prepare(ctx context.Context, list []*deploy.Deployment, all bool) diag.List {
 	diags := s.WantDeployments()
 	if diags.Append(s.shared.unopened); diags.HasErrors() {
@@ -185,12 +185,12 @@ func (s *Stack) Subject(one *deploy.Deployment) Subject {
 	}
 }
 
-// rounds is how often an apply of a deployment goes on with what was put off.
+// rounds is how often an apply of a deployment continues with what was deferred.
 const rounds = 10
 
-// ApplyOne plans a deployment whose inputs are there, and applies what is approved, in
-// rounds where something has to be put off, and once more where rules say so. It reports
-// whether everything was done.
+// ApplyOne plans a deployment whose inputs are there, and applies what is approved, in rounds
+// where something has to be deferred, and once more where rules say so. It reports whether
+// everything was done.
 func (s *Stack) ApplyOne(ctx context.Context, one *deploy.Deployment, o Opening, p planoptions.Planning, a Approver) bool {
 	p.AllowDeferral, o.Ask = true, nil
 	w := &approvalpolicy.Watch[*Work, Limits, *Outcome, journal.Operation]{Approver: a, Stack: s.Stack, Deployment: one, Once: len(p.Replace) > 0, Ends: []diag.Code{apply.Halted, diag.Interrupted}}
@@ -221,8 +221,8 @@ func (s *Stack) plan(ctx context.Context, w *Work, one *deploy.Deployment, o eng
 	return made, diags
 }
 
-// onlyImports refuses to create objects for a deployment that is to take over those
-// that exist.
+// onlyImports rejects to create objects for a deployment that is to take over those that
+// exist.
 func (s *Stack) onlyImports(one *deploy.Deployment, made *plan.Plan) diag.List {
 	var names []string
 	for _, c := range made.Changes {
@@ -254,7 +254,7 @@ func (s *Stack) Load(ctx context.Context, one *deploy.Deployment, l Loading) (*e
 func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, resolve func(context.Context, module.Request) (string, diag.List)) (*engine.Config, diag.List) {
 	l.Workspace = storage.DefaultWorkspace
 	world, diags := s.World(ctx, l)
-	world.Workspace = "" // there are none
+	world.Workspace = "" // none exist
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -18,8 +18,8 @@ import (
 	"weir.dev/weir/internal/workspace/approvalpolicy"
 )
 
-// examples are the deployments that a stack is looked at with where nothing is
-// planned: those given, or one without inputs.
+// examples are the deployments that a stack is inspected with where nothing is planned: those
+// given, or one without inputs.
 func examples(list []*deploy.Deployment) []*deploy.Deployment {
 	if len(list) == 0 {
 		return []*deploy.Deployment{{Name: deploy.Default, Inputs: map[string]deploy.Input{}}}

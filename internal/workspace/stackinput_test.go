@@ -182,7 +182,8 @@ func bad(text string) map[string]string {
 }
 
 // TestBadInput: whatever is wrong in any block of a stack, each problem has a place in the
-// file, and says more than that something is wrong. What is valid after all is listed.
+// file, and says more than that something is wrong. Anything that is valid after all is
+// listed.
 func TestBadInput(t *testing.T) {
 	base := map[string]string{
 		"s.tfcomponent.hcl": everyComponent, "d.tfdeploy.hcl": everyDeployment, "b.tfbackend.hcl": everySetting,
@@ -198,7 +199,7 @@ func TestBadInput(t *testing.T) {
 		if !diags.HasErrors() {
 			diags.Append(stack.Validate(t.Context(), stack.Deployments))
 		}
-		if file == "b.tfbackend.hcl" { // the rest is looked at where states are opened
+		if file == "b.tfbackend.hcl" { // the rest is inspected where states are opened
 			diags.Append(stack.Prepare(t.Context(), nil, true).Without(statebackend.NotInitialized))
 		}
 		return diags.Only(diag.Error)

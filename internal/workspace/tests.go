@@ -24,9 +24,9 @@ import (
 	"weir.dev/weir/internal/workspace/statemgr"
 )
 
-// OpenTests loads the configuration and the test files that are beside it or in
-// the directory of tests, and finds the providers for all. Variables of the root
-// module may be given by the tests alone.
+// OpenTests loads the configuration and the test files that are beside it or in the directory
+// of tests, and finds the providers for all. Variables of the root module may be given by the
+// tests only.
 func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*testfile.File, moduletest.Options, diag.List) {
 	inputs, diags := d.Inputs(l.Vars)
 	extra, more := d.testInputs(tests, inputs)
@@ -47,7 +47,7 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 	}
 	o := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: resolve}
 	all, more := d.loadTested(ctx, o, tests)
-	// What is wrong with uses of declarations is for the runs to find.
+	// Anything that is wrong with uses of declarations is for the runs to find.
 	diags.Append(more.WithoutUses())
 	if !diags.HasErrors() {
 		diags.Append(d.Provide(all.config, all.Requirements(nil)))
@@ -59,8 +59,8 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 	}, diags
 }
 
-// UnderTest tells the files of the configuration from what is installed for it
-// and from what its tests bring along.
+// UnderTest reports the files of the configuration from what is installed for it and from what
+// its tests bring along.
 func (d *Directory) UnderTest(tests string) func(file string) bool {
 	data := filepath.ToSlash(d.DataDir()) + "/"
 	return func(file string) bool {

@@ -7,9 +7,9 @@ import (
 	"weir.dev/weir/internal/engine"
 )
 
-// Validate checks the configuration with the schemas of its providers. Neither
-// the state nor anything that exists is looked at. With a directory of tests the
-// test files are checked, too.
+// Validate checks the configuration with the schemas of its providers. Neither the state nor
+// anything that exists is inspected. With a directory of tests the test files are checked,
+// too.
 func (d *Directory) Validate(ctx context.Context, l Loading, tests string) diag.List {
 	l.warm = true
 	config, diags := d.Load(ctx, l)

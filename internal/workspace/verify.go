@@ -22,7 +22,7 @@ func (d *Directory) Verify(ctx context.Context, o statemgr.Options, plans []stri
 	}
 	list := s.Verify(ctx)
 	if data, err := d.LockFile(); err != nil {
-		list = append(list, lockedstate.Finding{What: lockfile.Name, Problems: lockfile.Invalid.As("Unreadable dependency lock file").List("%s: %s. Put an intact copy in place, or remove it and run init, which writes it anew.", lockfile.Name, diag.Cause(err))})
+		list = append(list, lockedstate.Finding{What: lockfile.Name, Problems: lockfile.Invalid.As("Unreadable dependency lock file").List("%s: %s. Put an intact copy in place, or remove it and run init, which writes it again.", lockfile.Name, diag.Cause(err))})
 	} else if len(data) > 0 {
 		_, more := lockfile.Parse(data, lockfile.Name)
 		list = append(list, lockedstate.Finding{What: lockfile.Name, Said: "can be read", Problems: more})

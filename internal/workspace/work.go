@@ -102,9 +102,9 @@ type Work struct {
 	opening Opening
 }
 
-// Open loads a configuration, opens, locks and reads its state, and finds its
-// providers. Without a result there is an error; beside one there are warnings.
-// Whoever calls it sees to Unlock.
+// Open loads a configuration, opens, locks and reads its state, and finds its providers.
+// Without a result there is an error; beside one there are warnings. A caller that calls it
+// sees to Unlock.
 func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag.List) {
 	var diags diag.List
 	o.runs = o.Operation != "import"

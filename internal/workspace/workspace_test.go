@@ -213,7 +213,7 @@ func TestSaved(t *testing.T) {
 	}
 }
 
-// TestLocked: of two who want the same state one is refused.
+// TestLocked: of two who want the same state one is rejected.
 func TestLocked(t *testing.T) {
 	b := newBench(t, estate("x"))
 	w, diags := b.Open(t.Context(), b.Configuration(), b.opening("plan"))
@@ -230,8 +230,8 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// TestStop: what is under way ends, nothing is begun after it, and the state has
-// what was done.
+// TestStop: what is under way ends, nothing is started after it, and the state has what was
+// done.
 func TestStop(t *testing.T) {
 	b := newBench(t, estate("x"))
 	gate := b.provider.Block("Apply")

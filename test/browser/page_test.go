@@ -1,5 +1,5 @@
-// Package browser clicks through the page of a run in a real browser: plan, approval,
-// apply, failure, refusal, files that change, and many objects.
+// Package browser tests the page of weir ui in a real browser: plan, approval, apply, failure,
+// discard, changed files, and many objects.
 //
 // It drives the program in WEIR as people do. Without Chromium its tests are skipped.
 package browser
@@ -45,7 +45,7 @@ func tab(t *testing.T) context.Context {
 		case *runtime.EventExceptionThrown:
 			t.Errorf("the page throws %s", e.ExceptionDetails.Error())
 		case *log.EventEntryAdded:
-			// The stream ends with the run; an answer that is refused is one of the tests.
+			// The stream ends with the run; an answer that is rejected is one of the tests.
 			if e.Entry.Level == log.LevelError && !strings.Contains(e.Entry.Text, "ERR_") && !strings.Contains(e.Entry.Text, "409") {
 				t.Errorf("the page logs %s", e.Entry.Text)
 			}
@@ -76,7 +76,7 @@ func (r *run) run(args ...string) {
 	r.start(append([]string{"ui"}, args...)...)
 }
 
-// program is what is looked at.
+// program is what is inspected.
 func program(t *testing.T) string {
 	t.Helper()
 	program := os.Getenv("WEIR")
@@ -182,7 +182,7 @@ func TestApprove(t *testing.T) {
 	ctx := tab(t)
 	r := weir(t, small)
 	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")), says("h1", "Plan: 5 to add"))
-	// Another size is planned anew, and the page asks about that plan.
+	// Another size is planned again, and the page queries that plan.
 	r.write(strings.Replace(small, "default = 3", "default = 40", 1))
 	do(t, ctx, says("h1", "Plan: 42 to add"), chromedp.WaitVisible(button("approve")), chromedp.Sleep(time.Second), shot(t, "light"),
 		scheme("dark"), shot(t, "dark"), scheme("light"),
@@ -245,7 +245,7 @@ resource "terraform_data" "after" {
 	}
 	do(t, ctx, says("h1", "Apply failed"), says("#problems", "exit status 3"), says("#end", "1 of 3 done"), says("#end", "because of terraform_data.slow"), says("#end", "weir apply"), shot(t, "failed"),
 		says("#failures", "failed while provisioning"), scheme("dark"), shot(t, "failed-dark"), scheme("light"))
-	// What is mended meanwhile is planned again, in the same page.
+	// Anything that is mended meanwhile is planned again, in the same page.
 	r.write("resource \"terraform_data\" \"good\" {\n  input = \"a\"\n}\n")
 	do(t, ctx, says("h1", "Plan: 0 to add, 0 to change, 1 to destroy"), chromedp.WaitVisible(button("approve")), shot(t, "again"), chromedp.Click(button("approve")), says("h1", "Apply complete!"))
 	if code := r.code(); code != 0 {

@@ -1,5 +1,5 @@
-// Command conformance runs a corpus of cases against an infrastructure-as-code
-// engine and says which of them pass. See README.md.
+// Command conformance runs a corpus of cases against an infrastructure-as-code program and
+// prints which of them pass. See README.md.
 package main
 
 import (
@@ -26,7 +26,7 @@ var (
 	verbose  = flag.Bool("v", false, "print every case's log")
 	keep     = flag.String("keep", "", "keep the cases' work directories in this directory")
 	results  = flag.String("json", "", "write the results to this file")
-	dialect  = flag.String("dialect", "", "tofu or terraform; by default told from the engine's version output")
+	dialect  = flag.String("dialect", "", "tofu or terraform; by default from the program's version output")
 	simBin   = flag.String("sim", "", "a built simcloud provider; by default it is built from ./simcloud")
 	expected = flag.String("expected", "", "file that lists the cases known to fail; a listed case that passes is a failure too")
 	warm     = flag.Bool("daemon", false, "have a daemon of the engine do what it does of each case")
@@ -103,8 +103,8 @@ func run() (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	// Other engines begin like OpenTofu for the sake of wrappers, and say afterwards
-	// what they are.
+	// Other programs begin like OpenTofu for the sake of wrappers, and say afterwards what
+	// they are.
 	original := !strings.Contains(string(version), "\nThis is ")
 	box := sandbox{bin: bin, mirrors: []string{mirror}, dialect: *dialect, opentofu: strings.HasPrefix(headline, "OpenTofu") && original}
 	if real := os.Getenv("IAC_MIRROR"); real != "" {

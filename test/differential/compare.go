@@ -16,7 +16,7 @@ type difference struct {
 	Step  int
 	Where string // what was compared: "exit plan", "diags apply", "plan", "state", ...
 	Path  string // within it
-	Peer  string // what the peer has there, empty for nothing
+	Peer  string // what the reference has there, empty for nothing
 	Weir  string
 	Known *known // what explains it
 }
@@ -41,7 +41,7 @@ var (
 	numbers = regexp.MustCompile(`\d+`)
 )
 
-// kind tells differences apart, also between larger and smaller histories.
+// kind distinguishes differences, also between larger and smaller histories.
 func (d difference) kind() string {
 	path := numbers.ReplaceAllString(quoted.ReplaceAllString(d.Path, "*"), "N")
 	side := ""
@@ -71,8 +71,8 @@ func (c *collector) add(path, peer, weir string) {
 	c.list = append(c.list, difference{Where: c.where, Path: path, Peer: peer, Weir: weir})
 }
 
-// compare holds the outcome of a step to the peer's. before is what the peer
-// began with.
+// compare holds the outcome of a step to the reference's. before is what the reference began
+// with.
 func compare(before world, want, got outcome) []difference {
 	var all []difference
 	in := func(where string, do func(*collector)) {
@@ -186,8 +186,8 @@ func readDiags(out []byte) (list []diagnostic) {
 	return list
 }
 
-// diags compares diagnostics by severity and summary, and by place. What only
-// one of the engines knows a place of is one difference.
+// diags compares diagnostics by severity and summary, and by place. Anything that only one of
+// the engines knows a place of is one difference.
 func (c *collector) diags(want, got []diagnostic) {
 	right, left := summaries(want), summaries(got)
 	for _, name := range sortedKeys(right) {
@@ -229,8 +229,8 @@ func failures(lists ...[]diagnostic) string {
 	return text
 }
 
-// operations counts what was done to the cloud. How often providers are opened,
-// configured and asked for what is there isn't counted.
+// operations counts what was done to the cloud. How often providers are opened, configured and
+// asked for what is it doesn't exist counted.
 func operations(events []event) map[string]int {
 	counts := map[string]int{}
 	for _, e := range events {
@@ -430,7 +430,7 @@ func canon(name string, v any) any {
 	return v
 }
 
-// deposedID tells deposed objects of one instance apart, whose keys are random.
+// deposedID reports deposed objects of one instance apart, whose keys are random.
 func deposedID(v any) string {
 	m, _ := v.(map[string]any)
 	if m["deposed"] == nil && m["deposed_key"] == nil {

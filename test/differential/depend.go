@@ -13,60 +13,60 @@ import (
 
 const (
 	storedDependencies = "Stored dependencies are those on objects"
-	movedDependencies  = "state mv keeps what depends on the object"
+	movedDependencies  = "state mv keeps dependents of the object"
 )
 
 // ofDependencies are about stored dependencies, and what state mv makes of them.
 var ofDependencies = []*known{
 	{
-		Entry: storedDependencies, Reason: "the peer stores what is only named",
+		Entry: storedDependencies, Reason: "the reference stores what is only named",
 		Where: "state", Path: `\.resources.*\.dependencies(\[.*)?`, Weir: none, When: namesNothing,
 	},
 	{
-		Entry: storedDependencies, Reason: "the peer shows what is only named",
+		Entry: storedDependencies, Reason: "the reference shows what is only named",
 		Where: "plan", Path: `\.prior_state.*\.depends_on(\[.*)?`, Weir: none, When: namesNothing,
 	},
 	{
-		Entry: storedDependencies, Reason: "the peer stores what blocks name by now with -refresh-only",
+		Entry: storedDependencies, Reason: "the reference stores what blocks name by now with -refresh-only",
 		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, Weir: none, When: namedSince,
 	},
 	{
-		Entry: movedDependencies, Reason: "the peer drops them, or leaves the old name",
+		Entry: movedDependencies, Reason: "the reference drops them, or leaves the old name",
 		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, When: dependsOnMoved,
 	},
 	{
-		Entry: movedDependencies, Reason: "the peer deletes what is in use",
+		Entry: movedDependencies, Reason: "the reference deletes what is in use",
 		Where: "order apply", Peer: "delete .* before (delete|create) .*", When: waitedForUser,
 	},
 	{
-		Entry: movedDependencies, Reason: "the peer deletes what an exclusion needs",
+		Entry: movedDependencies, Reason: "the reference deletes what an exclusion needs",
 		Where: "plan", Path: `\.resource_changes(\[.*)?`, Peer: `.*"actions":\["delete"\].*`, Weir: none, When: func(f finding) bool { return destroysSome(f) && movesInState(f) },
 	},
 	{
-		Entry: movedDependencies, Reason: "the peer deletes what an exclusion needs",
+		Entry: movedDependencies, Reason: "the reference deletes what an exclusion needs",
 		Where: "events (plan|apply)|state|cloud", When: destroysNeeded,
 	},
 	{
-		Entry: movedDependencies, Reason: "the peer deletes what is in use",
+		Entry: movedDependencies, Reason: "the reference deletes what is in use",
 		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: movesInState,
 	},
 	{
-		Entry: movedDependencies, Reason: "the peer deletes what is in use",
+		Entry: movedDependencies, Reason: "the reference deletes what is in use",
 		Where: "(diags|events) apply", Path: "error Cannot delete .*|delete .* failed", Peer: "1", Weir: "0", When: movesInState,
 	},
 	{
-		Entry: movedDependencies, Reason: "the peer deletes what is in use",
+		Entry: movedDependencies, Reason: "the reference deletes what is in use",
 		Where: "events apply|state|cloud", When: func(f finding) bool { return movesInState(f) && keepsInUse(f) },
 	},
 	{
-		Entry: movedDependencies, Reason: "the peer leaves the old name where it leaves the object out",
+		Entry: movedDependencies, Reason: "the reference leaves the old name where it leaves the object out",
 		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, Peer: none, When: namesMoved,
 	},
 }
 
-// namesNothing reports whether the dependencies that only the peer has are on
-// resources that weir has no objects of, or that the block can only have come from by
-// way of such a resource.
+// namesNothing reports whether the dependencies that only the reference has are on resources
+// that weir has no objects of, or that the block can only have come from by way of such a
+// resource.
 func namesNothing(f finding) bool {
 	user := f.user()
 	if user == "" {
@@ -93,8 +93,8 @@ func namesNothing(f finding) bool {
 	return len(missing) > 0
 }
 
-// namedSince reports whether the dependencies that only the peer has are on what the block names
-// and the object, which is only looked at, didn't depend on before.
+// namedSince reports whether the dependencies that only the reference has are on what the
+// block names and the object, which is only looked at, didn't depend on before.
 func namedSince(f finding) bool {
 	user, had := f.user(), f.before.dependencies()
 	if !f.step.RefreshOnly || user == "" {
@@ -133,9 +133,9 @@ func (f finding) user() string {
 	return keys.ReplaceAllString(r.Address, "")
 }
 
-// origins are those of the resources in have that an object can have come from by what
-// is written, without any that isn't in have between them. What isn't declared any
-// more keeps what it has.
+// origins are those of the resources in have that an object can have come from by what is
+// written, without any that isn't in have between them. Anything that isn't declared any more
+// keeps what it has.
 func origins(files module.Memory, user string, have map[string]bool) map[string]bool {
 	config, _ := simtest.Load(files) // both engines have loaded it
 	if config == nil || config.Tree == nil {
@@ -165,8 +165,8 @@ func origins(files module.Memory, user string, have map[string]bool) map[string]
 	return came
 }
 
-// dependsOnMoved reports whether what a difference is about are names of what state mv
-// has moved, or dependencies that the peer hasn't of an object that depended on it.
+// dependsOnMoved reports whether what a difference is about are names of what state mv has
+// moved, or dependencies that the reference hasn't of an object that depended on it.
 func dependsOnMoved(f finding) bool {
 	var moved [][2]string
 	for _, command := range f.step.Commands {
@@ -191,8 +191,8 @@ func dependsOnMoved(f finding) bool {
 	return len(names) > 0
 }
 
-// destroysNeeded reports whether a difference is about an object that only the peer destroys
-// beside an exclusion, after state mv.
+// destroysNeeded reports whether a difference is about an object that only the reference
+// destroys beside an exclusion, after state mv.
 func destroysNeeded(f finding) bool {
 	for _, c := range f.more() {
 		if destroysSome(f) && movesInState(f) && len(f.step.Excludes) > 0 && c.is("delete") && c.isAbout(f) {
@@ -202,8 +202,8 @@ func destroysNeeded(f finding) bool {
 	return false
 }
 
-// waitedForUser reports whether what the peer deletes first was used by the other object, before
-// state mv.
+// waitedForUser reports whether what the reference deletes first was used by the other object,
+// before state mv.
 func waitedForUser(f finding) bool {
 	used, user, _ := strings.Cut(strings.TrimPrefix(f.Peer, "delete "), " before ")
 	_, user, _ = strings.Cut(user, " ")
@@ -225,7 +225,7 @@ func movesInState(f finding) bool {
 	return slices.ContainsFunc(f.step.Commands, func(c string) bool { return strings.HasPrefix(c, "state mv ") })
 }
 
-// keepsInUse reports whether a difference is about an object that the peer couldn't
+// keepsInUse reports whether a difference is about an object that the reference couldn't
 // delete and weir has deleted.
 func keepsInUse(f finding) bool {
 	gone, _ := f.weir.result("apply")

@@ -54,7 +54,7 @@ func TestFaultIsFoundAndShrunk(t *testing.T) {
 	t.Fatal("no history has a " + fault)
 }
 
-// What the documents are compared by: order where it means something, elements
+// The comparison of documents covers: order where it means something, elements
 // by what they are otherwise, and nothing that differs from run to run.
 func TestCompare(t *testing.T) {
 	for _, test := range []struct{ name, peer, weir, want string }{
@@ -186,7 +186,7 @@ func TestItself(t *testing.T) {
 	}
 }
 
-// A dependency that only the peer stores is explained where no object can have led to it.
+// A dependency that only the reference stores is explained where no object can have led to it.
 func TestOrigins(t *testing.T) {
 	files := module.Memory{
 		"main.tf": []byte(`
@@ -232,7 +232,7 @@ output "of" { value = terraform_data.told.id }
 
 const unmetAtLine10 = `{"@level":"error","diagnostic":{"severity":"error","summary":"Module output value precondition failed","range":{"filename":"main.tf","start":{"line":10}}}}`
 
-// What stays after a failure is explained by what was left undone, and by nothing else.
+// Remains after a failure are explained by skipped steps, and by nothing else.
 func TestLeftUndone(t *testing.T) {
 	step := simtest.Step{Text: module.Memory{"main.tf": []byte(`
 resource "sim_object" "a" { name = "a" }
@@ -278,7 +278,7 @@ output "d" { value = 2 }
 		{about(`.check_results["'sim_object.a'"].status`, `"pass"`), finding.statusHolds, true},
 		{about(`.check_results["'sim_object.a'"].objects["'sim_object.a'"].status`, `"pass"`), finding.statusHolds, true},
 		{about(`.check_results["'sim_object.b'"].status`, `"pass"`), finding.statusHolds, false},                              // one isn't
-		{about(`.check_results["'sim_object.b'"].objects["'sim_object.b'"].status`, `"pass"`), finding.statusHolds, false},    // there is none
+		{about(`.check_results["'sim_object.b'"].objects["'sim_object.b'"].status`, `"pass"`), finding.statusHolds, false},    // none exists
 		{about(`.check_results["'sim_object.b'"].objects["'sim_object.b'"].status`, `"fail"`), finding.statusHolds, false},    // nothing was said
 		{about(`.check_results["'sim_object.b'"].objects["'sim_object.b'"].status`, `"unknown"`), finding.statusHolds, false}, // nobody knows
 		{about(`.check_results["'output.c'"].objects["'output.c'"].status`, `"fail"`), finding.statusHolds, true},

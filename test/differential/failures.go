@@ -10,89 +10,89 @@ import (
 )
 
 const (
-	keptAfterDeletion = "Objects whose deletion failed stay as they were"
-	failedOutputs     = "Outputs of what could not be made"
-	failedKeepsForget = "What is never destroyed stays so where an operation fails"
-	goesOnBeside      = "Work goes on beside a failure"
+	keptAfterDeletion = "Objects whose deletion failed stay unchanged"
+	failedOutputs     = "Outputs of objects that failed"
+	failedKeepsForget = "`destroy = false` survives a failed operation"
+	goesOnBeside      = "Work continues beside a failure"
 	forgottenLate     = "Objects are forgotten when nothing needs them"
-	deposedAlone      = "Deposed objects are deleted whatever becomes of others"
+	deposedAlone      = "Deposed objects are deleted despite other failures"
 	alwaysClosed      = "Ephemeral resources are closed after failures"
 )
 
 // ofFailures are about what an apply leaves that fails.
 var ofFailures = []*known{
 	{
-		Entry: keptAfterDeletion, Reason: "the peer forgets identity, marks and order",
+		Entry: keptAfterDeletion, Reason: "the reference forgets identity, marks and order",
 		Where: "state", Path: `\.resources.*\.(identity|identity_schema_version|create_before_destroy|sensitive_attributes\[.*|dependencies(\[.*)?)`,
 		Peer: none, When: func(f finding) bool { return failed(f) && (f.hadBefore() || f.learned()) },
 	},
 	{
-		Entry: failedOutputs, Reason: "the peer stores what the plan knew",
+		Entry: failedOutputs, Reason: "the reference stores what the plan knew",
 		Where: "state", Path: `\.outputs\..*`, When: func(f finding) bool { return failed(f) && f.keepsOutput() && f.outputFailed() },
 	},
 	{
-		Entry: "Objects keep their provider until another one has dealt with them", Reason: "the peer goes by who has looked at it",
+		Entry: "Objects keep their provider until another one changes them", Reason: "the reference goes by who has looked at it",
 		Where: "state", Path: `\.resources.*\.provider`, When: func(f finding) bool { return failed(f) || f.step.RefreshOnly },
 	},
 	{
-		Entry: failedKeepsForget, Reason: "the peer forgets that it is never destroyed",
+		Entry: failedKeepsForget, Reason: "the reference forgets that it is never destroyed",
 		Where: "state", Path: `\.resources.*\.skip_destroy`, Peer: none, Weir: "true", When: func(f finding) bool { return failed(f) && f.neverDestroyed() },
 	},
 	{
-		Entry: goesOnBeside, Reason: "the peer waits for blocks",
+		Entry: goesOnBeside, Reason: "the reference waits for blocks",
 		Where: "events apply", Path: "(create|update) .*", Peer: "0", Weir: "1", When: goesOn,
 	},
 	{
-		Entry: goesOnBeside, Reason: "the peer waits for blocks",
+		Entry: goesOnBeside, Reason: "the reference waits for blocks",
 		Where: "state|cloud", When: goesOn,
 	},
 	{
-		Entry: goesOnBeside, Reason: "the peer waits for blocks before it reads",
+		Entry: goesOnBeside, Reason: "the reference waits for blocks before it reads",
 		Where: "(diags|events) apply|state", Path: `(error Cannot )?data .*|\.resources\["'(\S+' ')?data' .*`, Peer: "0?", When: readsOn,
 	},
 	{
-		Entry: goesOnBeside, Reason: "the peer waits for blocks",
+		Entry: goesOnBeside, Reason: "the reference waits for blocks",
 		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: func(f finding) bool { return failed(f) && f.statusHolds() },
 	},
 	{
-		Entry: forgottenLate, Reason: "the peer forgets at once",
+		Entry: forgottenLate, Reason: "the reference forgets at once",
 		Where: "state", Path: `\.resources.*`, Peer: none, When: forgets,
 	},
 	{
-		Entry: forgottenLate, Reason: "with -destroy the peer forgets after what the object needs",
+		Entry: forgottenLate, Reason: "with -destroy the reference forgets after what the object needs",
 		Where: "state", Path: `\.resources.*`, Weir: none, When: func(f finding) bool { return destroys(f) && forgets(f) },
 	},
 	{
-		Entry: forgottenLate, Reason: "the peer opens what the forgotten object's block names",
+		Entry: forgottenLate, Reason: "the reference opens what the forgotten object's block names",
 		Where: "events apply", Path: "(open|close) token .*", Peer: "1", Weir: "0", When: forgetsSome,
 	},
 	{
-		Entry: forgottenLate, Reason: "the peer opens what the forgotten object's block names",
+		Entry: forgottenLate, Reason: "the reference opens what the forgotten object's block names",
 		Where: "state", Path: `\.check_results\[".*ephemeral\.sim_token.*"\]\.(objects|status)`, Weir: `null|"unknown"`, When: func(f finding) bool { return destroys(f) && forgetsSome(f) },
 	},
 	{
-		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
+		Entry: deposedAlone, Reason: "the reference waits for what uses the new object",
 		Where: "events apply", Path: "delete .*", Peer: "0", Weir: "[1-9]", When: failsWithDeposed,
 	},
 	{
-		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
+		Entry: deposedAlone, Reason: "the reference waits for what uses the new object",
 		Where: "state", Path: `\.resources.*<deposed>.*`, Weir: none, When: failsWithDeposed,
 	},
 	{
-		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
+		Entry: deposedAlone, Reason: "the reference waits for what uses the new object",
 		Where: "order apply", Peer: "(create|update) .* before delete .*", Weir: "delete .* before (create|update) .*", When: deletesDeposed,
 	},
 	{
-		Entry: deposedAlone, Reason: "the peer waits for what uses the new object",
+		Entry: deposedAlone, Reason: "the reference waits for what uses the new object",
 		Where: "cloud", Weir: "null", When: failsWithDeposed,
 	},
 	{
-		Entry: alwaysClosed, Reason: "the peer leaves it open",
+		Entry: alwaysClosed, Reason: "the reference leaves it open",
 		Where: "events apply", Path: "close token .*", Peer: "0", Weir: "1", When: failed,
 	},
 }
 
-// failed reports whether the peer's apply did.
+// failed reports whether the reference's apply did.
 func failed(f finding) bool {
 	apply, ok := f.peer.result("apply")
 	return ok && apply.Exit != 0
@@ -128,7 +128,7 @@ func (f finding) neverDestroyed() bool {
 }
 
 // readsOn reports whether a difference is about data that both engines were to read, and weir
-// alone has when the peer's apply failed.
+// alone has when the reference's apply failed.
 func readsOn(f finding) bool {
 	ours := f.weir.changes()
 	for address, c := range f.peer.changes() {
@@ -140,8 +140,8 @@ func readsOn(f finding) bool {
 	return false
 }
 
-// goesOn reports whether a difference is about what both engines were to make or
-// change, and the peer hasn't begun with when its apply failed.
+// goesOn reports whether a difference is about what both engines were to make or change, and
+// the reference hasn't started with when its apply failed.
 func goesOn(f finding) bool {
 	apply, _ := f.peer.result("apply")
 	if !failed(f) {
@@ -173,7 +173,7 @@ func forgets(f finding) bool {
 	return false
 }
 
-// forgetsSome reports whether the peer has something to forget.
+// forgetsSome reports whether the reference has something to forget.
 func forgetsSome(f finding) bool {
 	for _, c := range f.peer.changes() {
 		if c.is("forget") {
@@ -183,8 +183,8 @@ func forgetsSome(f finding) bool {
 	return false
 }
 
-// failsWithDeposed reports whether the peer's apply failed and had deposed
-// objects to delete.
+// failsWithDeposed reports whether the reference's apply failed and had deposed objects to
+// delete.
 func failsWithDeposed(f finding) bool {
 	shown, _ := f.peer.result("show")
 	return failed(f) && deposedChange.Match(shown.Plan)
@@ -287,9 +287,10 @@ func (f finding) undone() map[string]bool {
 
 var checkResult = regexp.MustCompile(`^(\.check_results\["(?:[^"])*"\])(?:\.objects\["([^"]*)"\])?\.status$`)
 
-// statusHolds reports whether weir has had the means to find out the status that a path
-// of a state's check results is about: that of a resource's instance needs its object,
-// made or changed as planned, if it has postconditions, one that wasn't met was told, and that of a block sums up its instances.
+// statusHolds reports whether weir has had the means to find out the status that a path of a
+// state's check results is about: that of a resource's instance needs its object, made or
+// changed as planned, if it has postconditions, one that wasn't met was reported, and that of
+// a block sums up its instances.
 func (f finding) statusHolds() bool {
 	m := checkResult.FindStringSubmatch(f.Path)
 	if m == nil || f.Weir != `"pass"` && f.Weir != `"fail"` {

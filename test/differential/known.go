@@ -8,8 +8,8 @@ import (
 	"weir.dev/weir/internal/testing/simtest"
 )
 
-// A known difference is deliberate, or one where the peer is wrong. A
-// difference that fits it in everything is explained.
+// A known difference is deliberate, or one where the reference is wrong. A difference that
+// fits it in everything is explained.
 type known struct {
 	Entry  string // its heading in docs/where-weir-differs.md
 	Reason string // in a few words
@@ -45,8 +45,8 @@ func (k *known) fits(d finding) bool {
 	return k.When == nil || k.When(d)
 }
 
-// explain finds the known differences among those of a step and of what the
-// engines made of it. What is said beside another exit follows from the exit.
+// explain finds the known differences among those of a step and of what the engines made of
+// it. Anything that is said beside another exit follows from the exit.
 func explain(list []difference, step simtest.Step, before world, peer, weir outcome) {
 	ended := map[string]*known{}
 	for i, d := range list {

@@ -1,6 +1,6 @@
-// Command versus plays random histories with two engines, bin/weir and a peer,
-// on identical copies of the conformance kit's simulated cloud, and compares
-// what they plan, do, store and say. See docs/versus-histories.md.
+// Command versus plays random histories with weir and OpenTofu or Terraform, on identical
+// copies of the conformance kit's simulated cloud. It compares their plans, operations, states
+// and messages. See docs/versus-histories.md.
 package main
 
 import (
@@ -17,18 +17,18 @@ import (
 )
 
 var (
-	weirBin  = flag.String("weir", "bin/weir", "the engine that is looked at")
+	weirBin  = flag.String("weir", "bin/weir", "the program under test")
 	peerBin  = flag.String("peer", "", "the engine that is right")
 	simBin   = flag.String("sim", "", "a built simcloud provider; by default it is built")
 	cases    = flag.Int("n", 100, "how many histories are played")
 	first    = flag.Uint64("seed", 1, "the seed of the first one")
 	parallel = flag.Int("p", 1, "how many are played at once")
-	cacheDir = flag.String("cache", ".cache/versus", "where the peer's results are kept; empty for nowhere")
+	cacheDir = flag.String("cache", ".cache/versus", "where the reference's results are kept; empty for nowhere")
 	outDir   = flag.String("out", ".cache/versus-found", "where reproductions are written")
 	shrinks  = flag.Int("shrink", 3, "how many kinds of unexplained differences are made small")
 	tries    = flag.Int("tries", 200, "how many smaller histories are tried for each")
 	replay   = flag.String("replay", "", "play the history in this file instead")
-	fill     = flag.Bool("fill", false, "only fill the cache with the peer's results")
+	fill     = flag.Bool("fill", false, "only fill the cache with the reference's results")
 	show     = flag.Int("show", 12, "how many differences of a history are printed")
 	verbose  = flag.Bool("v", false, "print the known differences too")
 )

@@ -20,9 +20,8 @@ import (
 // A match is two engines that play the same histories.
 type match struct{ weir, peer player }
 
-// play plays a history step by step. Where the engines part, the next step
-// begins for both with what the peer has left, so that nothing follows from a
-// difference.
+// play plays a history step by step. Where the engines part, the next step begins for both
+// with what the reference has left, so that nothing follows from a difference.
 func (m *match) play(c simtest.Case) (found []difference, err error) {
 	var right, left world
 	for i, step := range c {
@@ -48,7 +47,7 @@ func (m *match) play(c simtest.Case) (found []difference, err error) {
 	return found, nil
 }
 
-// fill plays histories with the peer alone, and counts how its commands end.
+// fill plays histories with the reference alone, and counts how its commands end.
 func (m *match) fill(first uint64, n int) (ok bool, err error) {
 	ends := map[string]int{}
 	for i := range n {

@@ -11,47 +11,47 @@ import (
 )
 
 const (
-	keptOrder   = "The order that an object has from its users is always stored"
-	namedAlone  = "Whoever uses one instance waits for that alone"
-	letsGoFirst = "Updates let go before what they used is deleted"
+	keptOrder   = "The order that users give an object is always stored"
+	namedAlone  = "A reference to one instance waits only for that instance"
+	letsGoFirst = "Updates come before deletions of old dependencies"
 )
 
 // ofOrder are about the order of operations, and what is stored of it.
 var ofOrder = []*known{
 	{
-		Entry: keptOrder, Reason: "the peer has no flag where the user doesn't change",
+		Entry: keptOrder, Reason: "the reference has no flag where the user doesn't change",
 		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: func(f finding) bool { return ofChange(f) && f.usedByFirst() },
 	},
 	{
-		Entry: keptOrder, Reason: "the peer drops the flag where the user isn't a target",
+		Entry: keptOrder, Reason: "the reference drops the flag where the user isn't a target",
 		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: none, Weir: "true", When: func(f finding) bool { return destroysSome(f) && f.wasFirst() },
 	},
 	{
-		Entry: keptOrder, Reason: "the peer stores the order that blocks have by now beside what it destroys",
+		Entry: keptOrder, Reason: "the reference stores the order that blocks have by now beside what it destroys",
 		Where: "state", Path: `\.resources.*\.create_before_destroy`, Peer: "true", Weir: none, When: func(f finding) bool { return destroysSome(f) && !f.wasFirst() },
 	},
 	{
-		Entry: letsGoFirst, Reason: "the peer deletes what is in use",
+		Entry: letsGoFirst, Reason: "the reference deletes what is in use",
 		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0", When: deletedAfterUpdate,
 	},
 	{
-		Entry: movedDependencies, Reason: "the peer has lost what the order follows from",
+		Entry: movedDependencies, Reason: "the reference has lost what the order follows from",
 		Where: "events apply|state|cloud", When: waitsForMoved,
 	},
 	{
-		Entry: letsGoFirst, Reason: "the peer doesn't wait for what comes after the change of a user",
+		Entry: letsGoFirst, Reason: "the reference doesn't wait for what comes after the change of a user",
 		Where: "events apply|state|cloud", When: waitsForUsers,
 	},
 	{
-		Entry: letsGoFirst, Reason: "the peer deletes what is in use",
+		Entry: letsGoFirst, Reason: "the reference deletes what is in use",
 		Where: "(diags|events) apply|state|cloud", When: func(f finding) bool { return failed(f) && deletesTooEarly(f) },
 	},
 	{
-		Entry: letsGoFirst, Reason: "the peer doesn't wait for the update",
+		Entry: letsGoFirst, Reason: "the reference doesn't wait for the update",
 		Where: "order apply", Peer: "delete .* before update .*", Weir: "update .* before delete .*", When: updatesUser,
 	},
 	{
-		Entry: deposedAlone, Reason: "the peer waits for the object in its place",
+		Entry: deposedAlone, Reason: "the reference waits for the object in its place",
 		Where: "order apply", Peer: "update .* before delete .*", Weir: "delete .* before update .*", When: deletesDeposedFirst,
 	},
 	{
@@ -63,15 +63,15 @@ var ofOrder = []*known{
 		Where: "order apply", Peer: "delete .* before create .*", Weir: "create .* before delete .*", When: replacesBeside,
 	},
 	{
-		Entry: namedAlone, Reason: "the peer waits for who uses any instance",
+		Entry: namedAlone, Reason: "the reference waits for who uses any instance",
 		Where: "order apply", Peer: "(create|update) .* before delete .*", Weir: "delete .* before (create|update) .*", When: deletesOneOf,
 	},
 	{
-		Entry: namedAlone, Reason: "the peer waits for all instances",
+		Entry: namedAlone, Reason: "the reference waits for all instances",
 		Where: "order apply", Peer: "(create|update) .* before (create|update) .*", Weir: "(create|update) .* before (create|update) .*", When: oneOfSeveral,
 	},
 	{
-		Entry: "Plans that the peers refuse with \"Cycle\"", Reason: "no instances go in a circle",
+		Entry: "Plans that fail with \"Cycle\" elsewhere", Reason: "no instances go in a circle",
 		Where: "exit plan", Path: "plan; Cycle: .*", Peer: "1", Weir: "0",
 	},
 }
@@ -117,8 +117,8 @@ func (f finding) usedByFirst() bool {
 // wasFirst reports whether what a path of a state is about had the flag before.
 func (f finding) wasFirst() bool { return at(decode(f.before[stateFile]), f.Path) == true }
 
-// deletedAfterUpdate reports whether weir has deleted, after updates, what the
-// peer couldn't delete.
+// deletedAfterUpdate reports whether weir has deleted, after updates, what the reference
+// couldn't delete.
 func deletedAfterUpdate(f finding) bool {
 	apply, _ := f.weir.result("apply")
 	updated, deleted := false, map[string]bool{}
@@ -136,8 +136,9 @@ func deletedAfterUpdate(f finding) bool {
 	return true
 }
 
-// waitsForUsers reports whether a difference is about an object that the peer has deleted in
-// an apply that failed, and that weir was to delete after what was changed that depended on it.
+// waitsForUsers reports whether a difference is about an object that the reference has deleted
+// in an apply that failed, and that weir was to delete after what was changed that depended on
+// it.
 func waitsForUsers(f finding) bool {
 	if !failed(f) {
 		return false
@@ -163,7 +164,7 @@ func waitsForUsers(f finding) bool {
 }
 
 // deletesTooEarly reports whether a difference is about an object that weir has deleted after
-// updates, or not tried to, as something else failed, and the peer couldn't delete.
+// updates, or not tried to, as something else failed, and the reference couldn't delete.
 func deletesTooEarly(f finding) bool {
 	theirs, _ := f.peer.result("apply")
 	ours, _ := f.weir.result("apply")
@@ -246,8 +247,8 @@ func deletesOneOf(f finding) bool {
 	return false
 }
 
-// oneOfSeveral reports whether what the peer does first in an order is one of several instances
-// of a block.
+// oneOfSeveral reports whether what the reference does first in an order is one of several
+// instances of a block.
 func oneOfSeveral(f finding) bool {
 	first, _, _ := strings.Cut(f.Peer, " before ")
 	_, first, _ = strings.Cut(first, " ")

@@ -94,7 +94,7 @@ func (o outcome) planned() []change {
 	return p.Changes
 }
 
-// change is the peer's change whose address is in the path.
+// change is the reference's change whose address is in the path.
 func (f finding) change() change {
 	for address, c := range f.peer.changes() {
 		if strings.Contains(f.Path, step(compact(address))) {
@@ -312,7 +312,7 @@ func at(document any, path string) any {
 	return nil
 }
 
-// begun are the names of the objects that a command has begun to work on.
+// begun are the names of the objects that a command has started to work on.
 func begun(r result) map[string]bool {
 	names := map[string]bool{}
 	for _, e := range r.Events {

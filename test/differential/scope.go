@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	outputsLeftOut = "Outputs of what -target or -exclude leaves out"
+	outputsLeftOut = "Outputs outside of -target or -exclude"
 	onlyNeeded     = "-target takes the instances that are needed"
 	appliedWhole   = "A saved -target plan is applied whole"
-	renamedOnly    = "What is excluded keeps its address and type"
+	renamedOnly    = "Excluded objects keep their address and type"
 )
 
 // ofScope are about -target and -exclude.
@@ -24,29 +24,29 @@ var ofScope = []*known{
 		When: func(f finding) bool { return partial(f) && !destroys(f) && f.outputLeftOut() },
 	},
 	{
-		Entry: outputsLeftOut, Reason: "the peer computes them in apply",
+		Entry: outputsLeftOut, Reason: "the reference computes them in apply",
 		Where: "exit apply", Path: "apply(; Output refers to sensitive values)+", Peer: "1", Weir: "0",
 		When: func(f finding) bool { return partial(f) && !destroys(f) },
 	},
 	{
-		Entry: onlyNeeded, Reason: "the peer takes all instances, also those that leave",
+		Entry: onlyNeeded, Reason: "the reference takes all instances, also those that leave",
 		Where: "plan", Path: `\.(resource_changes|planned_values.*\.(resources|child_modules))(\[.*)?`, Weir: none, When: takesMore,
 	},
 	{
-		Entry: onlyNeeded, Reason: "the peer takes all instances, also those that leave",
+		Entry: onlyNeeded, Reason: "the reference takes all instances, also those that leave",
 		Where: "events plan", Path: "read .*", Peer: "1", Weir: "0", When: takesMore,
 	},
 	{
-		Entry: onlyNeeded, Reason: "the peer deletes what the target doesn't need",
+		Entry: onlyNeeded, Reason: "the reference deletes what the target doesn't need",
 		Where: "exit apply", Path: "apply(; Cannot delete .*)+", Peer: "1", Weir: "0",
 		When: func(f finding) bool { return len(f.step.Targets) > 0 && len(f.more()) > 0 },
 	},
 	{
-		Entry: onlyNeeded, Reason: "the peer changes what the target doesn't need",
+		Entry: onlyNeeded, Reason: "the reference changes what the target doesn't need",
 		Where: "events apply|state|cloud", When: takesMore,
 	},
 	{
-		Entry: onlyNeeded, Reason: "the peer deletes what the target doesn't need",
+		Entry: onlyNeeded, Reason: "the reference deletes what the target doesn't need",
 		Where: "events apply|cloud", When: deletesMore,
 	},
 	{
@@ -55,37 +55,37 @@ var ofScope = []*known{
 		When: func(f finding) bool { return len(f.step.Targets) > 0 && len(f.more()) > 0 },
 	},
 	{
-		Entry: appliedWhole, Reason: "the peer leaves out what only a provider needed, or what needs an exclusion",
+		Entry: appliedWhole, Reason: "the reference leaves out what only a provider needed, or what needs an exclusion",
 		Where: "events apply|state|cloud", When: leftUndone,
 	},
 	{
-		Entry: outputsLeftOut, Reason: "the peer looks at more validations in apply",
+		Entry: outputsLeftOut, Reason: "the reference looks at more validations in apply",
 		Where: "state", Path: `\.check_results\[".*\.var\.size'"\]\.(objects|status)`, Peer: `"pass"|{.*"status":"pass"}}`, Weir: `"unknown"|null`,
 		When: func(f finding) bool { return partial(f) && !destroys(f) },
 	},
 	{
-		Entry: outputsLeftOut, Reason: "the peer counts what blocks without instances refer to",
+		Entry: outputsLeftOut, Reason: "the reference counts what blocks without instances refer to",
 		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Weir: none, When: func(f finding) bool { return partial(f) && !f.drifted() },
 	},
 	{
-		Entry: outputsLeftOut, Reason: "the peer knows of modules that have no instances",
+		Entry: outputsLeftOut, Reason: "the reference knows of modules that have no instances",
 		Where: "state|plan", Path: `\.(check_results|checks)\[.*\]\.status`, Peer: `"pass"`, Weir: `"unknown"`,
 		When: func(f finding) bool { return partial(f) && f.checksNothing() },
 	},
 	{
-		Entry: appliedWhole, Reason: "the peer doesn't look at conditions again",
+		Entry: appliedWhole, Reason: "the reference doesn't look at conditions again",
 		Where: "state", Path: `\.check_results.*\.status`, Peer: `"unknown"`, When: func(f finding) bool { return partial(f) && f.statusHolds() },
 	},
 	{
-		Entry: renamedOnly, Reason: "the peer can't read what it has renamed",
+		Entry: renamedOnly, Reason: "the reference can't read what it has renamed",
 		Where: "exit show", Peer: "1", Weir: "0", When: func(f finding) bool { return len(f.step.Excludes) > 0 },
 	},
 	{
-		Entry: renamedOnly, Reason: "the peer moves it",
+		Entry: renamedOnly, Reason: "the reference moves it",
 		Where: "state|plan", Path: `(\.prior_state.*)?\.resources\[.*\]`, When: movesExcluded,
 	},
 	{
-		Entry: renamedOnly, Reason: "the peer can't read what it has renamed",
+		Entry: renamedOnly, Reason: "the reference can't read what it has renamed",
 		Where: "diags plan", Path: "warning Failed to decode resource from state .*", Peer: "1", Weir: "0",
 	},
 }
@@ -171,7 +171,7 @@ func ancestors(all []*symbols.Declaration, address string) map[string]*symbols.D
 	return found
 }
 
-// more are the changes that only the peer has planned.
+// more are the changes that only the reference has planned.
 func (f finding) more() map[string]change {
 	all := f.peer.changes()
 	for address := range f.weir.changes() {
@@ -180,8 +180,8 @@ func (f finding) more() map[string]change {
 	return all
 }
 
-// takesMore reports whether a difference is about a change, or an object that
-// is left alone, which the peer has for a target and weir hasn't.
+// takesMore reports whether a difference is about a change, or an object that is left alone,
+// which the reference has for a target and weir hasn't.
 func takesMore(f finding) bool {
 	if len(f.step.Targets) == 0 {
 		return false
@@ -199,8 +199,8 @@ func takesMore(f finding) bool {
 	return false
 }
 
-// deletesMore reports whether a difference is about an object that only the peer deletes for a
-// target.
+// deletesMore reports whether a difference is about an object that only the reference deletes
+// for a target.
 func deletesMore(f finding) bool {
 	apply, _ := f.peer.result("apply")
 	gone := deletions(apply)
@@ -212,8 +212,8 @@ func deletesMore(f finding) bool {
 	return false
 }
 
-// movesExcluded reports whether a difference is about a resource that an exclusion leaves
-// out, and that the peer has under the name to which it alone has moved it.
+// movesExcluded reports whether a difference is about a resource that an exclusion leaves out,
+// and that the reference has under the name to which only it has moved it.
 func movesExcluded(f finding) bool {
 	if len(f.step.Excludes) == 0 {
 		return false
@@ -230,8 +230,8 @@ func movesExcluded(f finding) bool {
 	return false
 }
 
-// leftUndone reports whether a difference is about a change that the peer has
-// planned and, without a problem, not made.
+// leftUndone reports whether a difference is about a change that the reference has planned
+// and, without a problem, not made.
 func leftUndone(f finding) bool {
 	apply, ok := f.peer.result("apply")
 	if !ok || !partial(f) || apply.Exit != 0 && !onlyForgets(apply) {

@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	goneOutputs        = "Outputs of objects that are gone stay with -refresh-only"
+	goneOutputs        = "Outputs of deleted objects stay with -refresh-only"
 	bySchema           = "Sensitive by the schema, everywhere"
 	conditionsOfLeases = "Conditions of ephemeral resources are evaluated"
-	leavingOutputs     = "-refresh-only counts the instances that the configuration has"
-	goneDeposed        = "Deposed objects that are gone"
-	importsAlone       = "import looks at nothing else"
-	neededLeases       = "Applies open the ephemeral instances that are needed"
-	checkData          = "Data of check blocks is read again only if something is done"
+	leavingOutputs     = "-refresh-only counts the instances of the configuration"
+	goneDeposed        = "Deposed objects that no longer exist"
+	importsAlone       = "import reads nothing else"
+	neededLeases       = "Applies open only needed ephemeral instances"
+	checkData          = "Data of check blocks is read again only beside changes"
 	importMarks        = "The import command marks instances with keys"
 )
 
 // ofDocuments are about what plans and states show, and what is done beside changes.
 var ofDocuments = []*known{
 	{
-		Entry: "Deposed objects have the version of their schema", Reason: "the peer has none",
+		Entry: "Deposed objects have the version of their schema", Reason: "the reference has none",
 		Where: "plan", Path: `\.prior_state.* deposed .*\.schema_version`, Peer: "0",
 	},
 	{
@@ -43,15 +43,15 @@ var ofDocuments = []*known{
 		Where: "state", Path: `\.resources\["'(\S+' ')?data' .*\.sensitive_attributes\[.*'value':'secret'}]'?"]`, Peer: none,
 	},
 	{
-		Entry: goneOutputs, Reason: "the peer stores null for what isn't known",
+		Entry: goneOutputs, Reason: "the reference stores null for what isn't known",
 		Where: "state", Path: `\.outputs\..*`, Peer: `(?s).*null.*|"dynamic"`, When: func(f finding) bool { return f.step.RefreshOnly && f.unknownOutput() },
 	},
 	{
-		Entry: goneOutputs, Reason: "the peer knows no type of what is gone",
+		Entry: goneOutputs, Reason: "the reference knows no type of what is gone",
 		Where: "plan", Path: `\.output_changes\.[^.]*\.after(_unknown)?`, Peer: "(true)?", When: func(f finding) bool { return f.step.RefreshOnly && f.whollyUnknown() },
 	},
 	{
-		Entry: leavingOutputs, Reason: "the peer counts what a plan would delete",
+		Entry: leavingOutputs, Reason: "the reference counts what a plan would delete",
 		Where: "plan|state", Path: `(\.prior_state\.values|\.planned_values)?\.(outputs|output_changes)\..*`, When: func(f finding) bool { return f.countsLeaving(f.outputNames()) },
 	},
 	{
@@ -59,19 +59,19 @@ var ofDocuments = []*known{
 		Where: "plan", Path: `\.relevant_attributes(\[.*)?`, Peer: none, When: func(f finding) bool { return f.countsLeaving(sortedKeys(f.weir.outputs())) },
 	},
 	{
-		Entry: "Data that could not be read is in no state", Reason: "the peer has it with null for what isn't known",
+		Entry: "Unread data is in no state", Reason: "the reference has it with null for what isn't known",
 		Where: "plan", Path: `\.prior_state.*' 'data' '.*`, Peer: `.*"ids":null,"names":null.*`, Weir: none,
 	},
 	{
-		Entry: "Modules without objects are in no state", Reason: "the peer lists them in plans",
+		Entry: "Modules without objects are in no state", Reason: "the reference lists them in plans",
 		Where: "plan", Path: `\.prior_state.*\.child_modules(\[.*)?`, Weir: none, When: func(f finding) bool { return !strings.Contains(f.Peer, `"resources":`) },
 	},
 	{
-		Entry: "Data sources that depend on a module are read after what leaves it is gone", Reason: "the peer reads data of checks before deletions",
+		Entry: "Data sources that depend on a module wait for its deletions", Reason: "the reference reads data of checks before deletions",
 		Where: "state", Path: `\.resources\["'(\S+' ')?data' 'sim_objects' 'k_.*|\.check_results\["'(\S+\.)?check\..*`, When: deletesSome,
 	},
 	{
-		Entry: "Data sources that depend on a module are read after what leaves it is gone", Reason: "the peer finds what is about to leave",
+		Entry: "Data sources that depend on a module wait for its deletions", Reason: "the reference finds what is about to leave",
 		Where: "exit plan", Path: "plan(; (Duplicate Set Element|Cannot data [^;]*))+", Peer: "1", Weir: "0", When: func(f finding) bool {
 			for _, c := range f.weir.changes() {
 				if c.Mode == "data" && c.is("read") {
@@ -82,23 +82,23 @@ var ofDocuments = []*known{
 		},
 	},
 	{
-		Entry: "Data sources that depend on a module are read after what leaves it is gone", Reason: "the peer reads data of checks before deletions",
+		Entry: "Data sources that depend on a module wait for its deletions", Reason: "the reference reads data of checks before deletions",
 		Where: "diags apply", Path: "warning (Check block assertion failed|Duplicate Set Element) .*", When: deletesSome,
 	},
 	{
-		Entry: checkData, Reason: "the peer lists the reads alone",
+		Entry: checkData, Reason: "the reference lists only the reads",
 		Where: "plan|events apply", Path: `\.(resource_changes|planned_values|relevant_attributes).*|(data|open|close) .*`, Weir: "0?", When: onlyCheckReads,
 	},
 	{
-		Entry: checkData, Reason: "the peer reads them beside -exclude, though it evaluates no checks there",
+		Entry: checkData, Reason: "the reference reads them beside -exclude, though it evaluates no checks there",
 		Where: "plan|events (plan|apply)", Path: `\.(resource_changes|planned_values).*|data .*`, Weir: "0?", When: readsExcludedChecks,
 	},
 	{
-		Entry: checkData, Reason: "the peer stores what it reads for checks beside -exclude",
+		Entry: checkData, Reason: "the reference stores what it reads for checks beside -exclude",
 		Where: "plan|state", Path: `(\.prior_state.*)?\.resources\["'(\S+' ')*data' 'sim_objects' 'k_.*`, Weir: none, When: func(f finding) bool { return len(f.step.Excludes) > 0 },
 	},
 	{
-		Entry: checkData, Reason: "what these reads refer to counts with the peer",
+		Entry: checkData, Reason: "what these reads refer to counts with the reference",
 		Where: "plan", Path: `\.relevant_attributes\[.*`, Weir: none, When: func(f finding) bool { return len(f.step.Excludes) > 0 && len(f.checkReads()) > 0 },
 	},
 	{
@@ -107,77 +107,77 @@ var ofDocuments = []*known{
 		When: func(f finding) bool { return f.change().is("create") },
 	},
 	{
-		Entry: conditionsOfLeases, Reason: "the peer opens for references only",
+		Entry: conditionsOfLeases, Reason: "the reference opens for references only",
 		Where: "events apply", Path: "(open|close) token .*", Peer: "0", Weir: "1", When: leaseHasConditions,
 	},
 	{
-		Entry: conditionsOfLeases, Reason: "the peer opens for references only",
+		Entry: conditionsOfLeases, Reason: "the reference opens for references only",
 		Where: "exit apply", Path: "apply(; Resource (pre|post)condition failed)+", Peer: "0", Weir: "1", When: leaseHasConditions,
 	},
 	{
-		Entry: conditionsOfLeases, Reason: "the peer opens for references only",
+		Entry: conditionsOfLeases, Reason: "the reference opens for references only",
 		Where: "state", Path: `\.check_results.*ephemeral\.sim_token.*\.status`, Peer: `"unknown"`, When: leaseHasConditions,
 	},
 	{
-		Entry: conditionsOfLeases, Reason: "the peer doesn't look at them",
+		Entry: conditionsOfLeases, Reason: "the reference doesn't look at them",
 		Where: "exit apply", Path: "apply(; Resource (pre|post)condition failed)+", Peer: "0", Weir: "1", When: unmetOfLeases,
 	},
 	{
-		Entry: neededLeases, Reason: "the peer opens all of the block",
+		Entry: neededLeases, Reason: "the reference opens all of the block",
 		Where: "events apply", Path: "(open|close) token .*", Peer: "1", Weir: "0", When: opensSome,
 	},
 	{
-		Entry: goneDeposed, Reason: "the peer plans to do nothing",
+		Entry: goneDeposed, Reason: "the reference plans to do nothing",
 		Where: "plan", Path: `\.resource_changes.*<deposed>.*`, Peer: `(?s).*"actions":\["no-op"\].*`, Weir: none,
 	},
 	{
-		Entry: goneDeposed, Reason: "the peer panics",
+		Entry: goneDeposed, Reason: "the reference panics",
 		Where: "exit apply", Peer: "11",
 	},
 	{
-		Entry: importsAlone, Reason: "the peer reads data",
+		Entry: importsAlone, Reason: "the reference reads data",
 		Where: "events import", Path: "(data|open|close) .*", Weir: "0",
 	},
 	{
-		Entry: importMarks, Reason: "the peer forgets them",
+		Entry: importMarks, Reason: "the reference forgets them",
 		Where: "plan", Path: `.*\.(before_sensitive|sensitive_values)(\..*)?`, Peer: "(false)?", When: importedKeyed,
 	},
 	{
-		Entry: importMarks, Reason: "the peer updates the marks",
+		Entry: importMarks, Reason: "the reference updates the marks",
 		Where: "plan", Path: `\.resource_changes\[.*\.actions\[0\]`, Peer: `"update"`, Weir: `"no-op"`, When: importedKeyed,
 	},
 	{
-		Entry: importMarks, Reason: "the peer forgets them",
+		Entry: importMarks, Reason: "the reference forgets them",
 		Where: "state", Path: `\.resources.*\.sensitive_attributes\[.*`, Peer: none, When: func(f finding) bool { return importsOnly(f) && importedKeyed(f) },
 	},
 	{
-		Entry: importsAlone, Reason: "the peer drops the results of checks",
+		Entry: importsAlone, Reason: "the reference drops the results of checks",
 		Where: "state", Path: `\.check_results`, Peer: "null", When: importsOnly,
 	},
 	{
-		Entry: importsAlone, Reason: "the peer stores the data that it reads",
+		Entry: importsAlone, Reason: "the reference stores the data that it reads",
 		Where: "state", Path: `\.resources\["'(\S+' ')?data' .*`, When: importsOnly,
 	},
 	{
-		Entry: importsAlone, Reason: "the peer stores the order that blocks have by now",
+		Entry: importsAlone, Reason: "the reference stores the order that blocks have by now",
 		Where: "state", Path: `\.resources.*\.create_before_destroy`, When: importsOnly,
 	},
 	{
-		Entry: importsAlone, Reason: "the peer computes outputs and stores them",
+		Entry: importsAlone, Reason: "the reference computes outputs and stores them",
 		Where: "plan|state", Path: `(\.prior_state\.values)?\.(outputs|output_changes)(\..*)?`, When: importsOutput,
 	},
 	{
-		Entry: importsAlone, Reason: "the peer looks at conditions",
+		Entry: importsAlone, Reason: "the reference looks at conditions",
 		Where: "exit import", Path: "import [^;]*(; (Resource (pre|post)condition failed|Module output value precondition failed))+", Peer: "1", Weir: "0",
 	},
 	{
-		Entry: importsAlone, Reason: "the peer finds more",
+		Entry: importsAlone, Reason: "the reference finds more",
 		Where: "diags import", Path: "error .*", Weir: "0", When: func(f finding) bool {
 			return slices.ContainsFunc(f.weir.Results, func(r result) bool { return strings.HasPrefix(r.Command, "import ") && r.Exit == 1 })
 		},
 	},
 	{
-		Entry: importsAlone, Reason: "the peer warns of what it evaluates",
+		Entry: importsAlone, Reason: "the reference warns of what it evaluates",
 		Where: "diags import", Path: "warning .*", Weir: "0",
 	},
 }
@@ -224,8 +224,8 @@ func importsOnly(f finding) bool {
 	return len(f.imported()) > 0 && !applied && !ours
 }
 
-// unknownOutput reports whether the path is that of an output which the peer's
-// plan doesn't wholly know.
+// unknownOutput reports whether the path is that of an output which the reference's plan
+// doesn't wholly know.
 func (f finding) unknownOutput() bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(f.Path, ".outputs."), ".")
 	return strings.Contains(string(f.peer.outputs()[name].Unknown), "true")
@@ -245,8 +245,8 @@ func (f finding) countsLeaving(outputs []string) bool {
 	})
 }
 
-// whollyUnknown reports whether the peer's plan knows nothing of the output that a
-// path of changes is about.
+// whollyUnknown reports whether the reference's plan knows nothing of the output that a path
+// of changes is about.
 func (f finding) whollyUnknown() bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(f.Path, ".output_changes."), ".")
 	return string(f.peer.outputs()[name].Unknown) == "true"
@@ -263,7 +263,7 @@ func importsOutput(f finding) bool {
 	return len(f.imported()) > 0 && (f.Where == "plan" || importsOnly(f))
 }
 
-// onlyCheckReads reports whether the peer plans nothing but reads for checks.
+// onlyCheckReads reports whether the reference plans nothing but reads for checks.
 func onlyCheckReads(f finding) bool {
 	all := f.peer.changes()
 	for _, c := range all {
@@ -284,7 +284,7 @@ func unmetOfLeases(f finding) bool {
 
 var ephemeralAddress = regexp.MustCompile(`(^|\.)ephemeral\.`)
 
-// checkReads are the reads for checks that the peer has planned and weir hasn't.
+// checkReads are the reads for checks that the reference has planned and weir hasn't.
 func (f finding) checkReads() map[string]change {
 	all := f.more()
 	maps.DeleteFunc(all, func(_ string, c change) bool { return c.Mode != "data" || !strings.HasPrefix(c.Name, "k_") })

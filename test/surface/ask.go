@@ -75,8 +75,8 @@ func (a *asker) accepts(command, name string) bool {
 // helpFlag is a flag where a help text begins to tell of it.
 var helpFlag = regexp.MustCompile(`(?m)^\s+-([a-z][a-z-]*)`)
 
-// documented are the flags that the help of a command tells of. Peers are believed, which
-// saves a run for each.
+// documented are the flags that the help of a command reports. Peers are believed, which saves
+// a run for each.
 func documented(help string) map[string]bool {
 	all := map[string]bool{}
 	for _, m := range helpFlag.FindAllStringSubmatch(help, -1) {

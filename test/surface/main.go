@@ -1,14 +1,14 @@
-// Program parity asks a weir binary, and the engines that it takes the place of, what they
-// accept: commands, flags, backends, key providers, provisioners, sources of modules. It
-// writes what weir accepts of that as a page.
+// Program parity compares the commands, flags, backends, key providers, provisioners and
+// module sources that a weir binary accepts with those of OpenTofu and Terraform. It writes
+// the result as a page.
 //
 //	go run ./test/surface -bin bin/weir -page docs/parity.md
 //	go run ./test/surface -peer tofu=PATH -peer terraform=PATH    records what these accept
 //
-// What the peers accept is in peers.json, which flags they are asked for in flags.txt.
-// Flags of the presentation, such as -no-color, are those of all commands and aren't
-// counted, but where a command of a peer parses one by itself. What is left out on
-// purpose, and why, is in scope.json.
+// What OpenTofu and Terraform accept is in peers.json, which flags they are asked for in
+// flags.txt. Flags of the presentation, such as -no-color, are those of all commands and
+// aren't counted, but where a command of a peer parses one by itself. Anything that is left
+// out on purpose, and why, is in scope.json.
 package main
 
 import (
@@ -69,7 +69,7 @@ func run(bin, page string, peers map[string]string) error {
 	return os.WriteFile(page, []byte(text), 0o644)
 }
 
-// record asks the peers anew.
+// record asks OpenTofu and Terraform again.
 func record(peers map[string]string) error {
 	all := map[string]*peer{}
 	if err := json.Unmarshal(recorded, &all); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestTable: the page says what the binary accepts. "make parity" writes it anew.
+// TestTable: the page says what the binary accepts. "make parity" writes it again.
 func TestTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary and starts it several hundred times")

@@ -1,5 +1,4 @@
-// Command collector is a collector of OpenTelemetry with what tests need of it: OTLP in,
-// text out.
+// Command collector is a small OpenTelemetry collector for tests: OTLP in, text out.
 package main
 
 import (

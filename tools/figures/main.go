@@ -1,5 +1,5 @@
-// Command figures prints what the tree looks like in numbers: method sets and fields with
-// what is embedded, imports, lines, and the longest functions.
+// Command figures prints figures of the source tree: method sets and fields with embedded
+// ones, imports, lines, and the longest functions.
 //
 // The numbers are for readers. Nothing fails because of them: a limit is met by moving code
 // around, and what it should have shown stays as it is.
@@ -64,8 +64,7 @@ type listed struct {
 	Module                  *struct{ Main bool }
 }
 
-// load type-checks the packages of the module from source. What they import comes from
-// the compiler's export data.
+// load type-checks the packages of the module from source. Their imports come from the compiler's export data.
 func load(root string) ([]*pkg, error) {
 	list := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Module", "./...")
 	list.Dir, list.Stderr = root, os.Stderr

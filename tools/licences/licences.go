@@ -1,5 +1,4 @@
-// Package licences finds the modules that a program is made of and under which
-// licences they are.
+// Package licences finds the modules of a program and their licenses.
 package licences
 
 import (
@@ -89,7 +88,7 @@ func (m Module) Texts() (map[string]string, error) {
 	return texts, nil
 }
 
-// marks are what tells one licence from the others, in this order.
+// marks are what distinguishes one licence from the others, in this order.
 var marks = []struct{ id, text string }{
 	{"MPL-2.0", "Mozilla Public License"},
 	{"Apache-2.0", "Apache License"},
@@ -124,7 +123,7 @@ func (m Module) Licences() ([]string, error) {
 		}
 		id, ok := Identify(text)
 		if !ok {
-			return nil, fmt.Errorf("the licence %s of %s isn't known: add what tells it from others to tools/licences", name, m.Path)
+			return nil, fmt.Errorf("the licence %s of %s isn't known: add its distinguishing text to tools/licences", name, m.Path)
 		}
 		ids = append(ids, id)
 	}

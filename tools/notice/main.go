@@ -1,5 +1,5 @@
-// Command notice writes NOTICE: the licences of all modules that the program is made
-// of. With -check it only reports whether the file is what it would write.
+// Command notice writes NOTICE: the licenses of all modules in the program. With -check it
+// only reports whether the file is up to date.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command sbom writes what a built program consists of as a CycloneDX document. What
-// that is stands in the program itself.
+// Command sbom writes the modules of a built program as a CycloneDX document. It reads them
+// from the program.
 //
 //	sbom PROGRAM OUTPUT
 package main

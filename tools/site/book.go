@@ -186,8 +186,8 @@ func plain(n ast.Node, source []byte) string {
 	return s.String()
 }
 
-// slugs makes the anchors of headings as code hosts do: small letters, digits, - and _,
-// spaces as -, and a number behind what there is already.
+// slugs makes the anchors of headings as code hosts do: small letters, digits, - and _, spaces
+// as -, and a number behind everything that exists already.
 type slugs struct{ used map[string]bool }
 
 func (s *slugs) Generate(value []byte, _ ast.NodeKind) []byte {
@@ -215,7 +215,7 @@ func (s *slugs) Put(value []byte) {
 	s.used[string(value)] = true
 }
 
-// made are folders of what is built: what is there isn't there for everybody.
+// made are folders of what is built: what is it doesn't exist there for everybody.
 var made = []string{"bin", "dist", ".cache"}
 
 // Check returns what is wrong with the links, a sentence each: files and headings that

@@ -44,7 +44,7 @@ type item struct {
 	Title, Path string
 }
 
-// Write makes the site anew in dir: each page where it is in the repository, and the files
+// Write makes the site again in dir: each page where it is in the repository, and the files
 // that pages link to.
 func (b *Book) Write(dir string) error {
 	found, err := b.searchIndex()
@@ -223,8 +223,8 @@ func (b *Book) html(p *page, sections []section) ([]byte, error) {
 	return page.Bytes(), err
 }
 
-// point has a link lead to where its file is in the site. What isn't there, as folders of
-// sources, is text.
+// point has a link lead to where its file is in the site. Anything that isn't there, as
+// folders of sources, is text.
 func (b *Book) point(p *page, l *link) {
 	to := b.target(l)
 	if to == "" {

@@ -1,6 +1,5 @@
-// Command controller keeps infrastructure as a configuration says: again and again
-// it looks for what is different, has it put right, and settles what a run that was
-// cut short has left in doubt.
+// Command controller finds drift of infrastructure from a configuration, corrects it, and
+// resolves objects in doubt after an interrupted run, again and again.
 //
 //	go run ./controller -dir ../hello -every 10s
 package main

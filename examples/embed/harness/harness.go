@@ -1,5 +1,5 @@
-// Package harness tests configurations without disk and processes: files are in
-// memory, states are, and so is the cloud.
+// Package harness tests configurations without disk and processes: files, states and the cloud
+// are in memory.
 package harness
 
 import (

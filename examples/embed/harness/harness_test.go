@@ -63,7 +63,7 @@ output "id" { value = sim_network.n.id }
 	}
 }
 
-// TestMistake: what is wrong is told with its place.
+// TestMistake: what is wrong is reported with its place.
 func TestMistake(t *testing.T) {
 	h := New(t, map[string]string{"main.tf": terraform + "output \"o\" { value = var.nmae }\n"}, nil)
 	_, err := h.Validate(t.Context())

@@ -1,6 +1,6 @@
-// Command service is a small service for continuous integration: it takes jobs, each
-// a workspace of a configuration with its variables, and plans and applies any number
-// of them at the same time, each with its own state, events and result.
+// Command service is a small CI service. It takes jobs, each a workspace of a configuration
+// with its variables. It plans and applies them concurrently, each with its own state, events
+// and result.
 //
 //	go run ./service -dir ../hello -states /tmp/states -workspaces north,south
 package main
@@ -22,7 +22,7 @@ import (
 func main() {
 	dir := flag.String("dir", ".", "the configuration")
 	states := flag.String("states", "states", "where states are kept")
-	names := flag.String("workspaces", "default", "what to apply, separated by commas")
+	names := flag.String("workspaces", "default", "workspaces to apply, separated by commas")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
@@ -68,7 +68,7 @@ type Outcome struct {
 type Service struct {
 	// Open opens the workspace of a job.
 	Open func(Job, weir.Options) (*weir.Workspace, error)
-	// Limit refuses plans that destroy more than that; nil allows all.
+	// Limit rejects plans that destroy more than that; nil allows all.
 	Limit *int
 }
 

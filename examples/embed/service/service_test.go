@@ -74,7 +74,7 @@ func TestTwenty(t *testing.T) {
 	}
 }
 
-// TestLimit: a job that would destroy too much is refused, and what exists stays.
+// TestLimit: a job that would destroy too much is rejected, and what exists stays.
 func TestLimit(t *testing.T) {
 	dir, none := t.TempDir(), 0
 	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(config), 0o644); err != nil {

@@ -1,7 +1,7 @@
-// Package actiontrigger holds when actions are invoked around the changes of an
-// object, and what becomes of failures.
+// Package actiontrigger defines the events of an object's change that invoke actions, and the
+// effects of failures.
 //
-// It owns the words. It refuses to know what actions and changes are.
+// It owns the words. It doesn't know what actions and changes are.
 package actiontrigger
 
 import "slices"

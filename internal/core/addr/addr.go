@@ -1,5 +1,4 @@
-// Package addr holds the addresses of everything a configuration can have:
-// modules, resources, their instances and providers.
+// Package addr defines the addresses of modules, resources, their instances and providers.
 //
 // Addresses are comparable values that always carry instance keys and print
 // in the form users write. The package owns their syntax; it knows nothing of
@@ -13,8 +12,8 @@ import (
 	"strings"
 )
 
-// A Key tells one instance of a repeated block from the others. The zero Key
-// is NoKey, the key of the only instance of a block that isn't repeated.
+// A Key reports one instance of a repeated block from the others. The zero Key is NoKey, the
+// key of the only instance of a block that isn't repeated.
 type Key struct {
 	kind keyKind
 	n    int

@@ -88,7 +88,7 @@ func TestWithoutKey(t *testing.T) {
 	}
 }
 
-// What could be a component or a resource is the component, and what is written comes
+// An address that could be a component or a resource is the component, and what is written comes
 // back as it was.
 func TestParseTarget(t *testing.T) {
 	for text, want := range map[string]string{

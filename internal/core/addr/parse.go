@@ -271,7 +271,7 @@ func moduleMatches(p, m Module, below bool) bool {
 }
 
 // ParseTarget reads the address of a module, component, stack, resource or resource
-// instance. What could be a component or a resource is the component; the resource is
+// instance. An address that could be a component or a resource is the component; the resource is
 // then written with "resource." before its type.
 func ParseTarget(text string) (Target, error) { return parseTarget(text, true) }
 

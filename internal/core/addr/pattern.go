@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// A glob is an address that names any number of things. In names "*" stands for any
-// text, also for none; so it does in a key without quotes, as in [eu-*] and [*], the
-// latter being all instances, also the one of a block that isn't repeated. What is
-// quoted means itself: a key may well have a star. "**." stands for any modules,
-// also for none.
+// A glob is an address that names any number of things. In names "*" stands for any text, also
+// for none; so it does in a key without quotes, as in [eu-*] and [*], the latter being all
+// instances, also the one of a block that isn't repeated. Anything that is quoted means
+// itself: a key may well have a star. "**." stands for any modules, also for none.
 type glob struct {
 	steps []globStep
 	name  Name // of patterns; zero for a module with everything in it
@@ -324,7 +323,7 @@ func (t Target) Reaches(m Module) bool {
 	return t.IsModule() || len(own) >= len(steps)
 }
 
-// Choices tells what there is where a target names nothing, what is most like it
+// Choices reports everything that exists where a target names nothing, what is most like it
 // first: the resources given, or where the target is a module, theirs.
 func (t Target) Choices(of []Resource) string {
 	var all []Resource
@@ -396,7 +395,7 @@ func NewRenaming(from, to Target) (Renaming, error) {
 		return r, errors.New("both have to be modules, or both resources")
 	}
 	if a, b := from.glob.stars(), to.glob.stars(); a != b {
-		return r, fmt.Errorf("what the stars of %s stand for is put where those of %s are, so both need as many of each kind", from, to)
+		return r, fmt.Errorf("the stars of %s replace those of %s, so both need the same number of each kind", from, to)
 	}
 	return r, nil
 }

@@ -107,9 +107,8 @@ func (p Provider) named() Provider {
 	return p
 }
 
-// ParseSource is ParseProvider for a source that somebody writes: what no
-// provider can have is refused, where states and lock files are taken as they
-// are.
+// ParseSource is ParseProvider for a source that somebody writes: what no provider can have is
+// rejected, where states and lock files are taken as they are.
 func (r Registry) ParseSource(source string) (Provider, error) {
 	p, err := r.ParseProvider(source)
 	if err != nil {

@@ -49,7 +49,7 @@ func (c Code) Is(d Diagnostic) bool { return d.Code == c.Name }
 // Without leaves out what is of a kind.
 func (l List) Without(c Code) List { return slices.DeleteFunc(slices.Clone(l), c.Is) }
 
-// Apart tells what is of a kind from the rest.
+// Apart reports what is of a kind from the rest.
 func (l List) Apart(c Code) (rest, those List) {
 	for _, d := range l {
 		if c.Is(d) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A Command is one that people are told to run. Problems made from a format with
-// commands among its arguments know them, so that whoever shows a problem can say how
+// A Command is one that people are instructed to run. Problems made from a format with
+// commands among its arguments know them, so that the caller that shows a problem can say how
 // they are run there.
 type Command struct {
 	// Program is what people call the program, empty for its own name.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestCommands: what is told to be run is known of a problem, however it got into its text,
-// and is shown in other words without touching anything else.
+// TestCommands: what is instructed to be run is known of a problem, however it got into its
+// text, and is shown in other words without touching anything else.
 func TestCommands(t *testing.T) {
 	kind := Code{"kind", "Summary"}
 	within := fmt.Errorf("not here: %w", Say("see \"%s\"", Run("state list", "")))

@@ -1,5 +1,4 @@
-// Package diag holds the problems that every stage reports: a severity, what
-// is wrong, what to do about it, and where.
+// Package diag defines diagnostics: a severity, the problem, its solution, and the place.
 //
 // It owns the type and its collection; it knows nothing of stages, terminals
 // or JSON. A problem has one owner that reports it once; everyone downstream
@@ -61,15 +60,15 @@ type Diagnostic struct {
 	// Compared are the two sides of an expression that is a comparison for
 	// equality, nil for others and where one of them isn't to be shown.
 	Compared *Comparison
-	// Path is the attribute path that a provider reported, for whoever knows
-	// the configuration to turn it into a range; nil without.
+	// Path is the attribute path that a provider reported, for code that knows the
+	// configuration to turn it into a range; nil without.
 	Path cty.Path
 	// Private: what is written there may be a secret, so it isn't quoted.
 	Private bool
 	// Once: it is one problem however many objects meet it, and not about any
 	// of them.
 	Once bool
-	// Use: it is a mistake in how something declared is used, which whoever only
+	// Use: it is a mistake in how something declared is used, which the caller that only
 	// installs what is declared leaves to others.
 	Use bool
 	// Deprecation is set for warnings of uses of what is deprecated.
@@ -92,9 +91,8 @@ type Deprecation struct {
 	Remote bool
 }
 
-// A Value tells what one reference in a failing expression was: Traversal is
-// its source form, Statement a phrase such as `is "x"` or `is list of string
-// with 2 elements`.
+// A Value reports what one reference in a failing expression was: Traversal is its source
+// form, Statement a phrase such as `is "x"` or `is list of string with 2 elements`.
 type Value struct {
 	Traversal string
 	Statement string

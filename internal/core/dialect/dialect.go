@@ -1,6 +1,6 @@
-// Package dialect says whose meaning counts where OpenTofu and Terraform
-// differ: the registry of short addresses, the files that are read, the
-// version that is claimed, the names in what programs read.
+// Package dialect defines the differences between OpenTofu mode and Terraform mode: the
+// registry of short addresses, the file names, the claimed version, and names in output for
+// programs.
 package dialect
 
 import (
@@ -61,9 +61,9 @@ func (d Dialect) CloudHost() string {
 	return ""
 }
 
-// Version is that of the engine whose behaviour is promised: configurations'
-// required_version is held to it, and other programs are told it. For Terraform
-// it is the one whose language this is, though actions and queries are missing.
+// Version is that of the engine whose behaviour is promised: configurations' required_version
+// is held to it, and other programs are reported it. For Terraform it is the one whose
+// language this is, though actions and queries are missing.
 func (d Dialect) Version() string {
 	if d == Terraform {
 		return "1.15.9"

@@ -1,6 +1,5 @@
-// Package metrics counts what a run does: not how long it took, which depends on
-// the machine, but how often it did the things that take time. Tests pin the
-// numbers, so that wasted work fails them without any clock.
+// Package metrics counts the work of a run. Unlike times, the counts don't depend on the machine,
+// so tests pin them to find wasted work without a clock.
 //
 // It owns the counters of the process. It knows nothing of what is counted,
 // and nothing may depend on the numbers.
@@ -31,7 +30,7 @@ var (
 	Refused    Counter // of these, because the provider was asked too often
 	Known      Counter // providers whose declarations were remembered, so that none was asked for them
 	Started    Counter // processes of providers
-	Kept       Counter // processes of providers that went on to serve, rather than others being started
+	Kept       Counter // processes of providers that continued to serve, rather than others being started
 	Unplanned  Counter // objects left out of a plan, because nothing that they come from had changed
 	Unread     Counter // objects that a plan didn't ask providers about, as options said
 	Steps      Counter // of execution graphs

@@ -1,8 +1,8 @@
-// Package persisted names what states keep of a block beside an object, because it matters
-// when the block is gone: lifecycle arguments that are true or false.
+// Package persisted lists the lifecycle arguments that states store beside an object, because they
+// matter after the block is removed.
 //
-// It owns them and what they are called in files, so that everybody else passes them on
-// whole. It refuses to know what they do.
+// It owns them and what they are called in files, so that everybody else passes them on whole.
+// It doesn't know what they do.
 package persisted
 
 // Settings are those of one object. The tags are their names in saved plans.

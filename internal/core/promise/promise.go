@@ -1,6 +1,5 @@
-// Package promise computes values on demand: whoever needs a cell's value
-// first computes it, others wait, and a circle of waiting is an error with
-// its chain of reasons instead of a hang.
+// Package promise computes values on demand. The first reader of a cell computes it, others
+// wait, and a cycle is an error with its chain of reasons instead of a hang.
 //
 // It owns cells, the tasks that compute them and the bookkeeping of who
 // waits for whom. It knows nothing of what is computed.
@@ -89,7 +88,7 @@ func (rt *Runtime) take() func(*Task) {
 	return work
 }
 
-// Quiet has somebody told whenever no task is at work any more: all wait for cells or for
+// Quiet notifies somebody whenever no task is at work any more: all wait for cells or for
 // somebody outside. By then some may be again, which IsQuiet says.
 func (rt *Runtime) Quiet(tell func()) {
 	rt.mu.Lock()
@@ -104,7 +103,7 @@ func (rt *Runtime) IsQuiet() bool {
 	return rt.active <= rt.away
 }
 
-// unlock gives rt.mu back and tells when it is quiet.
+// unlock gives rt.mu back and reports when it is quiet.
 func (rt *Runtime) unlock() {
 	tell := rt.quiet
 	if rt.active > rt.away {
@@ -131,12 +130,12 @@ func (rt *Runtime) Return() {
 	rt.mu.Unlock()
 }
 
-// mostParked is how many tasks give up their place while they are parked: each that is
-// begun in such a place takes memory.
+// mostParked is how many tasks give up their place while they are parked: each that is started
+// in such a place takes memory.
 const mostParked = 10_000
 
 // Park has the task wait for somebody outside until done is closed. Others have its place
-// meanwhile. Who closes done calls Unpark before, once for all whom it is about.
+// meanwhile. The goroutine that closes done calls Unpark before, once for all waiters.
 func (t *Task) Park(done <-chan struct{}) {
 	rt := t.rt
 	rt.mu.Lock()
@@ -219,7 +218,7 @@ type Watch struct {
 	elsewhere time.Duration // before
 }
 
-// Watch begins to measure. Whoever calls it sees to Stop.
+// Watch begins to measure. A caller that calls it sees to Stop.
 func (t *Task) Watch() *Watch {
 	t.watches++
 	return &Watch{t, time.Now(), t.elsewhere}
@@ -313,7 +312,7 @@ func (t *Task) Depend(n *Node) {
 	}
 }
 
-// Fail marks what the task computes as failed: whoever reads it stays silent.
+// Fail marks what the task computes as failed: the caller that reads it stays silent.
 func (t *Task) Fail() {
 	if current := t.Current(); current != nil {
 		current.failed = true
@@ -461,8 +460,8 @@ func (c *Cell[T]) compute(t *Task, via *hcl.Range, compute func(*Task) T) {
 	t.rt.mu.Unlock()
 }
 
-// guarded computes a value. A panic is a bug: it fails this cell alone, so
-// that whoever waits goes on and what is known elsewhere isn't lost.
+// guarded computes a value. A panic is a bug: it fails this cell alone, so that the caller
+// that waits continues and what is known elsewhere isn't lost.
 func guarded[T any](t *Task, n *Node, compute func(*Task) T) (value T) {
 	defer func() {
 		if p := recover(); p != nil {

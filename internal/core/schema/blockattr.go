@@ -120,8 +120,8 @@ func (a *attributeBody) PartialContent(s *hcl.BodySchema) (*hcl.BodyContent, hcl
 	return a.convert(content), &attributeBody{rest, a.block}, diags
 }
 
-// asWritten asks for blocks in place of attributes that the body doesn't set
-// as attributes. JSON doesn't tell the two apart, so attributes go first.
+// asWritten asks for blocks in place of attributes that the body doesn't set as attributes.
+// JSON doesn't distinguish the two, so attributes go first.
 func (a *attributeBody) asWritten(s *hcl.BodySchema) *hcl.BodySchema {
 	elements := a.block.decoding().elements
 	probe := &hcl.BodySchema{}

@@ -5,10 +5,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// FindRange is where the argument at a path is written in a body that isn't
-// expanded yet: for problems that a provider reports. What can't be found
-// exactly is answered by the innermost part that can, at last by the place
-// where missing arguments belong.
+// FindRange is where the argument at a path is written in a body that isn't expanded yet: for
+// problems that a provider reports. Anything that can't be found exactly is answered by the
+// innermost part that can, at last by the place where missing arguments belong.
 func FindRange(body hcl.Body, path cty.Path) hcl.Range {
 	expr, r := find(body, path)
 	if expr != nil {

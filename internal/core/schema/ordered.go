@@ -11,9 +11,9 @@ import (
 	"weir.dev/weir/internal/core/suggest"
 )
 
-// An orderedBody is a body that is asked for its content in the order of
-// names, whereas hcldec asks in the order of a map. So what it proposes in
-// place of a wrong name is always the same, and it proposes the nearest one.
+// An orderedBody is a body that is requested its content in the order of names, whereas hcldec
+// asks in the order of a map. So what it proposes in place of a wrong name is always the same,
+// and it proposes the nearest one.
 type orderedBody struct{ hcl.Body }
 
 // Unknown and BodyValueMarks hand on what dynamic blocks tell hcldec.

@@ -1,8 +1,8 @@
-// Package schema holds what a provider declares about the shape of an object:
-// attributes, nested blocks, and what the provider computes.
+// Package schema defines the shape of an object that a provider declares: attributes, nested
+// blocks, and computed values.
 //
-// It owns the shape and what follows from it alone (the implied type, an
-// empty value). It refuses to know how a schema came over the wire.
+// It owns the shape and what follows from only it (the implied type, an empty value). It
+// doesn't know how a schema came over the wire.
 package schema
 
 import (

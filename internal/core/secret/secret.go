@@ -1,8 +1,8 @@
-// Package secret knows texts that must not be shown, and takes them out of texts that
-// somebody else wrote: what providers say of errors often quotes what they were given.
+// Package secret masks known secrets in texts of others, such as errors of providers, which
+// often quote their input.
 //
-// It owns what is too short to be looked for and the forms in which a text is quoted.
-// It refuses to know what makes a value sensitive.
+// It owns what is too short to be looked for and the forms in which a text is quoted. It
+// doesn't know what makes a value sensitive.
 package secret
 
 import (

@@ -1,6 +1,6 @@
-// Package suggest finds the name that was probably meant by one that there isn't.
+// Package suggest suggests the nearest existing name for a misspelled one.
 //
-// It owns how near is near enough. It refuses to know what names are of.
+// It owns how near is near enough. It doesn't know what names are of.
 package suggest
 
 import (
@@ -11,7 +11,7 @@ import (
 // limit is how many edits make a name another one.
 const limit = 3
 
-// most is how many names are looked at: nobody is proposed one of thousands.
+// most is how many names are inspected: nobody is proposed one of thousands.
 const most = 1000
 
 // Name is the closest of the names when it is close to the given one, and empty otherwise.
@@ -48,9 +48,9 @@ func Ask(given string, names []string) string {
 	return " Did you mean " + best + "?"
 }
 
-// distance is how many edits lead from one text to the other: letters that are added, left
-// out or others, and neighbouring ones that have changed places. It is limit where the
-// lengths alone say that it is no less.
+// distance is how many edits lead from one text to the other: letters that are added, left out
+// or others, and neighbouring ones that have changed places. It is limit where the lengths
+// only say that it is no less.
 func distance(a, b []rune) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

@@ -1,8 +1,8 @@
-// Package trace marks what takes time in a run, for those who look at runs from outside.
-// What is marked hangs in a context; where nobody looks, that costs the look at it.
+// Package trace marks spans of a run for tracing. They are part of a context; without a tracer
+// that costs one lookup.
 //
-// It owns the names of kinds and facts. It refuses to know where spans go, and takes no
-// values of configurations or states: traces are kept where many can read them.
+// It owns the names of kinds and facts. It doesn't know where spans go, and takes no values of
+// configurations or states: traces are kept where many can read them.
 package trace
 
 import (
@@ -44,8 +44,8 @@ type Fact struct {
 // A SpanID is one of eight bytes, not all of them zero.
 type SpanID [8]byte
 
-// A Span is something that takes time. The nil span is that of nobody who looks. Only
-// whoever began it changes it, and nobody after End.
+// A Span is something that takes time. The nil span is that of nobody who looks. Only the
+// caller that began it changes it, and nobody after End.
 type Span struct {
 	ID, Parent  SpanID
 	Name        string
@@ -63,7 +63,7 @@ type Run struct {
 	ID    [16]byte
 	Now   func() time.Time
 	NewID func() SpanID
-	// Ended is told of every span that has ended, from several goroutines at once.
+	// Ended is notified of every span that has ended, from several goroutines at once.
 	Ended func(*Span)
 }
 
@@ -72,8 +72,8 @@ type (
 	aboutKey struct{}
 )
 
-// Begin begins the first span of a run, below one that somebody else has begun or the
-// zero one.
+// Begin begins the first span of a run, below one that somebody else has started or the zero
+// one.
 func (r *Run) Begin(ctx context.Context, parent SpanID, name string) (context.Context, *Span) {
 	s := &Span{ID: r.NewID(), Parent: parent, Name: name, Kind: Command, Start: r.Now(), run: r}
 	return context.WithValue(ctx, spanKey{}, s), s

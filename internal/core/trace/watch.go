@@ -2,9 +2,9 @@ package trace
 
 import "context"
 
-// Watch has r told, too, of what begins below ctx from now on, whoever else looks. Where
-// nobody does the times and names are r's own, and below nothing. The first span of a run
-// is the business of who began it.
+// Watch also informs r of spans that begin below ctx from now on, beside other watchers.
+// Where nobody does the times and names are r's own, and below nothing. The first span of a
+// run is the business of who began it.
 func (r *Run) Watch(ctx context.Context) context.Context {
 	above := of(ctx)
 	if above == nil {

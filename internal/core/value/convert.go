@@ -71,8 +71,8 @@ func convertKnown(v cty.Value, want cty.Type) (cty.Value, bool, error) {
 	return cty.NilVal, false, nil
 }
 
-// elementType settles the type of the elements of a new collection. It answers
-// false if there is none or if elements could still end up with several types.
+// elementType resolves the type of the elements of a new collection. It answers false without
+// one or if elements could still end up with several types.
 func elementType(types []cty.Type, want cty.Type) (cty.Type, bool) {
 	types = distinctTypes(types)
 	if want == cty.DynamicPseudoType {

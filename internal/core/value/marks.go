@@ -1,6 +1,5 @@
-// Package value holds what the engine adds to cty: the marks it puts on
-// values, paths into values and their written forms, linear-time conversion
-// and marking, and the JSON renderings that plans and states need.
+// Package value extends cty with the engine's marks on values, paths into values and their
+// written forms, linear-time conversion and marking, and the JSON forms of plans and states.
 //
 // It knows nothing of configuration, providers, plans or state, and it never
 // decides what is sensitive: it carries and reads marks others have put.

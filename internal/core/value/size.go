@@ -14,10 +14,10 @@ var MaxTotal int64 = 4 << 30
 // partSize is about what a part of a value takes beside its text.
 const partSize = 64
 
-// Size estimates the memory that a value takes, in bytes. It stops looking when
-// that is more than limit. Parts that a value has more than once count each
-// time, as they do for whoever goes through it. A finite number with more digits
-// than can be written is more than any limit.
+// Size estimates the memory that a value takes, in bytes. It stops looking when that is more
+// than limit. Parts that a value has more than once count each time, as they do for code that
+// goes through it. A finite number with more digits than can be written is more than any
+// limit.
 func Size(v cty.Value, limit int) int {
 	n := 0
 	anyPart(v, func(v cty.Value) bool {

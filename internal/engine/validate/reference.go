@@ -37,8 +37,8 @@ func (h *host) references(p *program.Program) diag.List {
 	return diags
 }
 
-// metas refuses provider_meta blocks for providers that take none, where objects of
-// theirs are configured.
+// metas rejects provider_meta blocks for providers that take none, where objects of theirs are
+// configured.
 func (h *host) metas(p *program.Program) diag.List {
 	var diags diag.List
 	for _, local := range slices.Sorted(maps.Keys(p.ProviderMeta)) {
@@ -66,7 +66,7 @@ func found(ref *program.Ref, schemas *provider.Schemas) diag.List {
 		return diags
 	}
 	if _, ok := ref.Rest[1].(hcl.TraverseIndex); !ok {
-		return nil // told where it is evaluated
+		return nil // reported by the evaluation
 	}
 	return attribute(ref.Rest[2:], cty.UnknownVal(ty))
 }
@@ -90,8 +90,8 @@ func attribute(rest hcl.Traversal, object cty.Value) diag.List {
 	return diags
 }
 
-// merged leaves out of the problems that the evaluation has found those that
-// references have told already, but for the values that it knows.
+// merged leaves out of the problems that the evaluation has found those that references have
+// reported already, but for the values that it knows.
 func merged(found, references diag.List) diag.List {
 	found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 		i := slices.IndexFunc(references, func(r diag.Diagnostic) bool {

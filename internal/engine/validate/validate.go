@@ -1,5 +1,5 @@
-// Package validate checks a program against the schemas of its providers: it
-// evaluates everything once with the values of resources unknown.
+// Package validate validates a program against the schemas of its providers. It evaluates
+// everything once, with unknown values for resources.
 //
 // It owns what is reported without a plan. It knows no state and configures
 // no providers.
@@ -36,8 +36,7 @@ type Input struct {
 	// Planned: a plan follows. It evaluates what has one instance for certain, and
 	// finds circles instance by instance, so only the rest is evaluated here.
 	Planned bool
-	// Partial: the plan leaves something out, which is held to be right here. What
-	// it doesn't leave out it warns of itself.
+	// Partial: the plan leaves something out, which is held to be right here. It warns about anything that it doesn't leave out.
 	Partial bool
 }
 
@@ -111,8 +110,8 @@ func (h *host) walk(rt *promise.Runtime, root *eval.Frame) func() []*eval.Frame 
 	}
 }
 
-// beyondValues reports whether a block has something that a plan doesn't look at,
-// or only when it comes to that.
+// beyondValues reports whether a block has something that a plan doesn't look at, or only when
+// it results in that.
 func beyondValues(r *program.Resource) bool {
 	return r.Name.Mode == addr.Action || len(r.Triggers) > 0 || len(r.IgnoreChanges) > 0 || r.PreventDestroy != nil || len(r.Provisioners) > 0 || r.Connection != nil
 }
@@ -271,7 +270,7 @@ func (h *host) triggers(t *promise.Task, i *eval.Instance, self cty.Value) diag.
 			wrong := t.Try(func(t *promise.Task) { actions, more = i.Frame.Referents(t, ref, i.Context(t, cty.NilVal)) })
 			diags.Append(more)
 			if wrong || more.HasErrors() {
-				continue // what is wrong with an action is told there
+				continue // what is wrong with an action is reported there
 			}
 			for _, action := range actions {
 				schemas, _ := h.Pool.Schemas(action.Resource.Provider.Provider)

@@ -1,8 +1,8 @@
-// Package checks evaluates check blocks and other observers: declarations that look at
-// what the others have come to, last, and that nothing depends on.
+// Package checks evaluates check blocks and other observers. They read the results of other
+// declarations, run last, and nothing depends on them.
 //
-// It owns what each kind of them comes to. It refuses to decide when that is asked for
-// and what is kept of it.
+// It owns what each kind of them results in. It doesn't decide when that is requested and what
+// is kept of it.
 package checks
 
 import (
@@ -26,9 +26,9 @@ func kind(t *promise.Task, f *eval.Frame, o program.Observer) ([]eval.Outcome, d
 // Pending says that an observer of whatever kind can't be evaluated yet.
 var Pending = diag.Code{Name: "check-pending", Summary: "Check block assertion known after apply"}
 
-// Evaluate evaluates an observer, once. What doesn't hold is a warning: an observer
-// never stops anything. Where its data source couldn't be read, nothing is evaluated and
-// done gets no outcomes.
+// Evaluate evaluates an observer, once. Anything that doesn't hold is a warning: an observer
+// never stops anything. Where its data source couldn't be read, nothing is evaluated and done
+// gets no outcomes.
 func Evaluate(t *promise.Task, f *eval.Frame, o program.Observer, done func([]eval.Outcome)) diag.List {
 	var diags diag.List
 	f.Observe(t, o, func(t *promise.Task, readable bool) {

@@ -10,7 +10,7 @@ import (
 	"weir.dev/weir/internal/testing/testkit"
 )
 
-// TestCheck has what a check block comes to in plans.
+// TestCheck has what a check block results in in plans.
 func TestCheck(t *testing.T) {
 	check := func(condition string) string {
 		return "resource \"sim_object\" \"a\" { name = \"a\" }\ncheck \"c\" {\n  data \"sim_lookup\" \"d\" { key = \"k\" }\n  assert {\n    condition     = " + condition + "\n    error_message = \"Not ${sim_object.a.name}.\"\n  }\n}\n"

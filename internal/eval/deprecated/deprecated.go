@@ -1,10 +1,8 @@
-// Package deprecated warns where a configuration uses what its author calls
-// deprecated: variables and outputs of modules, and attributes of objects.
+// Package deprecated warns about uses of deprecated variables, outputs and attributes.
 //
-// It looks at what is written, once for each module source, and owns these
-// warnings. What a provider says about the arguments that it is given comes
-// from the provider. It refuses to evaluate anything: attributes are found
-// where a reference names them, not where an object is passed on as a whole.
+// It looks at what is written, once for each module source, and owns these warnings. Messages about a provider's arguments come from the provider. It doesn't
+// evaluate anything: attributes are found where a reference names them, not where an object is
+// passed on as a whole.
 package deprecated
 
 import (
@@ -81,8 +79,8 @@ func (f *finder) warn(at hcl.Range, cause diag.Deprecation, summary, format stri
 	})
 }
 
-// derived warns of a value that was read from a deprecated source.
-// All instances of a source are one for whoever puts similar warnings together.
+// derived warns of a value that was read from a deprecated source. All instances of a source
+// are one for code that puts similar warnings together.
 func (f *finder) derived(ref *program.Ref, of, name, message string, remote bool) {
 	source := of + key(ref) + name
 	text := "This value is derived from " + source + ", which is deprecated."

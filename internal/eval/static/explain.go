@@ -151,7 +151,7 @@ func (x *explainer) call(f *eval.Frame, ref *program.Ref, chain []*program.Ref) 
 func Problem(reasons []Reason, where hcl.Range, what string) diag.Diagnostic {
 	d := diag.Diagnostic{Severity: diag.Error, Code: NotKnown.Name, Summary: "Invalid " + what, Subject: where.Ptr()}
 	if len(reasons) == 0 {
-		d.Detail = fmt.Sprintf("The value of this %s must be known before a plan is made, and isn't: a function that it uses gives another result each time. Use variables, locals, each, count, and functions whose result depends on their arguments alone.", what)
+		d.Detail = fmt.Sprintf("The value of this %s must be known before a plan is made, and isn't: a function that it uses gives another result each time. Use variables, locals, each, count, and functions whose result depends only on their arguments.", what)
 		return d
 	}
 	r := reasons[0]

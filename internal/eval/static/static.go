@@ -1,6 +1,5 @@
-// Package static evaluates what has to be known before there are providers
-// or a state: module sources, settings of backends. It is a host of the
-// evaluator that has no resources, not a second evaluator.
+// Package static evaluates module sources and backend settings, before any provider or state
+// exists. It is a host of the evaluator without resources, not a second evaluator.
 package static
 
 import (

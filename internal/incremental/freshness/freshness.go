@@ -1,8 +1,8 @@
-// Package freshness says which objects a plan needn't look at, because nothing is to be done with
-// them or because they were looked at not long ago, and remembers when that was.
+// Package freshness decides which objects a plan need not refresh, because they don't change or
+// were read recently, and records the time of each read.
 //
-// It owns the record of looks: whose it is and what it vouches for. It refuses to read
-// objects, and files.
+// It owns the record of looks: whose it is and what it vouches for. It doesn't read objects,
+// and files.
 package freshness
 
 import (
@@ -56,7 +56,7 @@ type written struct {
 	size  int // of the line
 }
 
-// A look is when an object was looked at, and what it was then, as a hash: empty where it is
+// A look is when an object was inspected, and what it was then, as a hash: empty where it is
 // gone.
 type look struct {
 	at   time.Time
@@ -90,13 +90,13 @@ func (k *Known) Since(other *Known) (some []addr.Object, is bool) {
 	return some, true
 }
 
-// Seen is when an object was looked at, and what it was then; empty where it wasn't.
+// Seen is when an object was inspected, and what it was then; empty where it wasn't.
 func (k *Known) Seen(at addr.Object) (time.Time, string) {
 	seen := k.look(at)
 	return seen.at, seen.what
 }
 
-// Minimal leaves out whatever nothing is to be done with, however long ago it was looked at.
+// Minimal leaves out whatever nothing is to be done with, however long ago it was inspected.
 func Minimal() *Looks { return &Looks{minimal: true} }
 
 // Auto leaves out what a record has, as long as after says for a type.
@@ -119,7 +119,7 @@ func (l *Looks) Begin(s *state.Snapshot, now time.Time) {
 	}
 }
 
-// Leaves reports whether an object that nothing is to be done with needn't be looked at.
+// Leaves reports whether an object that nothing is to be done with needn't be inspected.
 // wanted: there is another reason to look at it than its age.
 func (l *Looks) Leaves(at addr.Object, s lifecycle.Subject, o lifecycle.Object, c *providerclient.Conn, wanted bool) bool {
 	if l == nil || l.minimal {
@@ -139,7 +139,7 @@ func (l *Looks) isRecent(at addr.Object, of addr.Provider) bool {
 	return ok && l.IsRecent(seen.at, of, at.Name.Type)
 }
 
-// IsRecent reports whether objects of a type that were looked at at a time may be left out.
+// IsRecent reports whether objects of a type that were inspected at a time may be left out.
 func (l *Looks) IsRecent(at time.Time, of addr.Provider, typ string) bool {
 	return l.after != nil && l.lineage != "" && !at.After(l.now) && l.now.Sub(at) < l.after(of, typ)
 }
@@ -165,13 +165,13 @@ func (l *Looks) latest(at addr.Object) look {
 // Known is what the record has that this began with.
 func (l *Looks) Known() *Known { return l.known }
 
-// MayLook reports whether it is likely that an object is looked at.
+// MayLook reports whether it is likely that an object is inspected.
 func (l *Looks) MayLook(at addr.Object, o *state.Object) bool {
 	return l == nil || !l.minimal && !l.isRecent(at, o.Provider.Provider)
 }
 
-// Seen is when an object was looked at, and what it was then; empty where it wasn't. It is left
-// out where its configuration and state are as they were then and it may be.
+// Seen is when an object was inspected, and what it was then; empty where it wasn't. It is
+// left out where its configuration and state are as they were then and it may be.
 func (l *Looks) Seen(at addr.Object, o *state.Object) (when time.Time, what string, mayLeave bool) {
 	seen, ok := l.look(at)
 	mayLeave = ok && !l.minimal && l.after != nil && l.lineage != "" && !o.Tainted && at.Deposed == "" && l.IsRecent(seen.at, o.Provider.Provider, at.Name.Type)
@@ -209,7 +209,7 @@ func (l *Looks) Left(at addr.Object, left bool, to *plan.LeftOut) *plan.LeftOut 
 }
 
 // hash is of what the state has of an object, and of how its provider is configured, "" where
-// that isn't known. It can't be told what that was without the lineage of the state, which the
+// that isn't known. It 't be known what that was without the lineage of the state, which the
 // record doesn't have: who has the state knows it anyhow.
 func (l *Looks) hash(s lifecycle.Subject, o lifecycle.Object, c *providerclient.Conn) string {
 	stored, err := s.Store(o, c.Addr, nil)
@@ -261,7 +261,7 @@ func (l *Looks) config(c *providerclient.Conn) []byte {
 	return text
 }
 
-// The form of a line of a record: objects by when they were looked at.
+// The form of a line of a record: objects by when they were inspected.
 type file struct {
 	Version int     `json:"version"`
 	Looks   []group `json:"looks"`
@@ -274,8 +274,9 @@ type group struct {
 
 const fileVersion = 1
 
-// Parse reads a record: what was written whole, and what was added to that, a line each. What can't
-// be read is forgotten with all that is beside it, but for addresses that aren't any.
+// Parse reads a record: what was written whole, and what was added to that, a line each.
+// Anything that can't be read is forgotten with all that is beside it, but for addresses that
+// aren't any.
 func Parse(text []byte) *Known {
 	first, rest, _ := bytes.Cut(text, []byte{'\n'})
 	k := &Known{text: text, objects: &written{map[addr.Object]look{}, len(first)}}
@@ -293,7 +294,7 @@ func Parse(text []byte) *Known {
 	return k
 }
 
-// parse reads a line of a record. What was added may be about what is gone.
+// parse reads a line of a record. Anything that was added may be about what is gone.
 func parse(line []byte, into map[addr.Object]look, added bool) bool {
 	var f file
 	if json.Unmarshal(line, &f) != nil || f.Version != fileVersion {

@@ -87,7 +87,7 @@ func (d *desk) apply(c *engine.Config, p *plan.Plan) {
 		d.t.Fatal(diags)
 	}
 	d.State = next.Clone()
-	d.State.Lineage = "lineage" // as whoever stores it gives it
+	d.State.Lineage = "lineage" // as the caller that stores it gives it
 }
 
 const three = `
@@ -104,7 +104,7 @@ resource "sim_object" "c" {
 }
 `
 
-// working has three objects that were looked at just now.
+// working has three objects that were inspected just now.
 func working(t *testing.T) *desk {
 	d := newDesk(t)
 	c, p, _ := d.plan(three, engine.PlanOptions{})
@@ -116,7 +116,7 @@ func working(t *testing.T) *desk {
 	return d
 }
 
-// TestLeavesOut: what was looked at is left out for a while, unless there is a reason to look.
+// TestLeavesOut: what was inspected is left out for a while, unless there is a reason to look.
 func TestLeavesOut(t *testing.T) {
 	name := func(to string) string {
 		return strings.Replace(three, `"b"
@@ -204,7 +204,7 @@ func (d *desk) change(text, from, to string) {
 
 func (d *desk) taint(text string) { d.edit(text, func(o *state.Object) { o.Tainted = true }) }
 
-// TestDriftIsSeenLater: what changed outside is seen when an object is looked at again, and
+// TestDriftIsSeenLater: what changed outside is seen when an object is inspected again, and
 // one that depends on it then changes.
 func TestDriftIsSeenLater(t *testing.T) {
 	d := working(t)
@@ -223,7 +223,7 @@ func TestDriftIsSeenLater(t *testing.T) {
 		t.Errorf("%s %+v", testkit.Changes(p), p.LeftOut)
 	}
 	d.now = d.now.Add(14 * time.Minute)
-	for range 2 { // the state doesn't have it yet, so it is looked at each time
+	for range 2 { // the state doesn't have it yet, so it is inspected each time
 		_, p, _ = d.plan(three, engine.PlanOptions{})
 		if got := testkit.Changes(p); got != "update sim_object.b\nupdate sim_object.c" || len(p.Drift) != 1 {
 			t.Errorf("%s", got)
@@ -255,7 +255,7 @@ func TestKept(t *testing.T) {
 	if _, p, _ = d.plan(three, engine.PlanOptions{}); d.Count("Read") != 0 || p.LeftOut.Objects != 3 {
 		t.Errorf("%s", d.Counts())
 	}
-	// What nothing was learned about isn't written again.
+	// Anything that nothing was learned about isn't written again.
 	l := freshness.Auto(freshness.Parse(d.record), d.after)
 	if p, _ = d.full(three, engine.PlanOptions{Looks: l}); isWritten(l, p) {
 		t.Error("it is written again")
@@ -267,7 +267,7 @@ func isWritten(l *freshness.Looks, p *plan.Plan) bool {
 	return k != nil
 }
 
-// TestForgottenChanges: what an apply was to change is looked at although the state has it as
+// TestForgottenChanges: what an apply was to change is inspected although the state has it as
 // before, because the change failed half way.
 func TestForgottenChanges(t *testing.T) {
 	d := working(t)
@@ -289,7 +289,7 @@ func TestForgottenChanges(t *testing.T) {
 	}
 }
 
-// TestSay: ages are told as people do.
+// TestSay: ages are reported as people do.
 func TestSay(t *testing.T) {
 	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 	for age, want := range map[time.Duration]string{

@@ -9,7 +9,7 @@ import (
 	"weir.dev/weir/internal/lang/module"
 )
 
-// A Choice is what of a root module is planned, because the rest comes to what it came to
+// A Choice is what of a root module is planned, because the rest results in what it came to
 // before: what a plan may affect, and what that refers to.
 type Choice struct {
 	record *Record
@@ -33,9 +33,9 @@ type part struct {
 	cut int
 }
 
-// Choose says what may come to something else than in the record, where the objects of the
-// given names are to be looked at, and calls have sources behind them. It is nil where nothing,
-// or too little, can be left out.
+// Choose says what may give another result than in the record, where the objects of the given
+// names are to be inspected, and calls have sources behind them. It is nil where nothing, or
+// too little, can be left out.
 func (r *Record) Choose(files []*File, sources map[string]*Source, due map[string]bool) *Choice {
 	if r == nil {
 		return nil
@@ -64,7 +64,7 @@ type sifting struct {
 	fresh       []*unit            // that the record doesn't have
 	nowDeclared map[string]*unit   // in these files
 	nowReaders  map[string][]*unit // of fresh ones
-	changed     []string           // names that may come to something else, to be followed
+	changed     []string           // names that may give another result, to be followed
 	number      int                // of pieces
 }
 
@@ -150,8 +150,8 @@ func (s *sifting) of(name string) *unit {
 	return nil
 }
 
-// follow chooses what may come to something else, what depends on that, and then all that
-// these refer to.
+// follow chooses what may give another result, what depends on that, and then all that these
+// refer to.
 func (s *sifting) follow(sources map[string]*Source, due map[string]bool) {
 	s.affect(s.fresh)
 	s.affect(s.open)
@@ -185,7 +185,7 @@ func (s *sifting) follow(sources map[string]*Source, due map[string]bool) {
 	}
 }
 
-// spread follows the names that may come to something else.
+// spread follows the names that may give another result.
 func (s *sifting) spread() {
 	for len(s.changed) > 0 {
 		name := s.changed[len(s.changed)-1]
@@ -198,7 +198,7 @@ func (s *sifting) spread() {
 	}
 }
 
-// affect chooses what may come to something else.
+// affect chooses what may give another result.
 func (s *sifting) affect(units []*unit) {
 	for _, u := range units {
 		if !s.gone[u] && !s.chosen[u] {

@@ -70,7 +70,7 @@ func (f *File) sumOf(at, n int) sum {
 	return sumOf(append([]byte(f.kind()), sourceblocks.Join(f.cuts[at:at+n])...))
 }
 
-// kind tells texts apart that mean something else in files of another kind.
+// kind distinguishes texts that mean something else in files of another kind.
 func (f *File) kind() string {
 	if strings.HasSuffix(f.Name, ".tofu") {
 		return "tofu"

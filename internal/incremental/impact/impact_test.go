@@ -225,7 +225,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestNoRecord: of some plans nothing can be told, nor from what isn't a record.
+// TestNoRecord: of some plans nothing can be known, nor from what isn't a record.
 func TestNoRecord(t *testing.T) {
 	for what, change := range map[string]func(e *estate){
 		"errored":           func(e *estate) { e.made.Plan.Errored = true },
@@ -296,7 +296,7 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// TestAfter: what wasn't edited and is to change nevertheless isn't settled any more.
+// TestAfter: what wasn't edited and is to change nevertheless isn't resolved any more.
 func TestAfter(t *testing.T) {
 	of := func(name string) *plan.Plan {
 		return &plan.Plan{Changes: []*plan.Change{{Addr: instance(t, "terraform_data."+name), Action: plan.Update, Provider: &builtin}}}

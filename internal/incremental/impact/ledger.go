@@ -19,7 +19,7 @@ type ledger struct {
 	objects map[*unit][]addr.Object
 	seen    map[*unit]sum
 	off     map[*unit]bool      // aren't as the record has them
-	lacking map[*unit]int       // objects that have to be looked at however long ago that was
+	lacking map[*unit]int       // objects that have to be inspected however long ago that was
 	oldest  map[class]time.Time // or older
 	times   map[time.Time]int   // of how many objects of units
 }
@@ -30,8 +30,8 @@ type class struct {
 	typ string
 }
 
-// over is a ledger of a record, which goes on from an earlier one where that differs in a few
-// looks; it may be nil.
+// over is a ledger of a record, which continues from an earlier one where that differs in a
+// few looks; it may be nil.
 func (r *Record) over(g *ledger, s *state.Snapshot, known *freshness.Known) *ledger {
 	if g != nil && g.state == s {
 		if some, is := known.Since(g.known); is {
@@ -94,7 +94,7 @@ func (g *ledger) count(u *unit, at addr.Object, n int) {
 	}
 }
 
-// due adds the names of units that aren't as the record has them, or were looked at or planned
+// due adds the names of units that aren't as the record has them, or were inspected or planned
 // too long ago. Those of external providers always are.
 func (g *ledger) due(l *freshness.Looks, external map[addr.Provider]bool, add func(*unit)) {
 	for u := range g.off {
@@ -105,7 +105,7 @@ func (g *ledger) due(l *freshness.Looks, external map[addr.Provider]bool, add fu
 			add(u)
 		}
 	}
-	old := map[class]bool{} // whatever when the object was looked at
+	old := map[class]bool{} // whatever when the object was inspected
 	for in, when := range g.oldest {
 		switch {
 		case external[in.of] || !in.of.IsBuiltin() && !l.IsRecent(g.record.at, in.of, in.typ):

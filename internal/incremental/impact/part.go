@@ -17,12 +17,12 @@ type Part struct {
 	LeftOut *plan.LeftOut
 	// Outputs are those that aren't in it, which stay as they are.
 	Outputs []*plan.OutputChange
-	// Due are the names of those that are to be looked at or planned again: without any, the
+	// Due are the names of those that are to be inspected or planned again: without any, the
 	// part is that of the choice.
 	Due map[string]bool
 }
 
-// Part is what is chosen of a state, after Begin was told of looks. Objects of external
+// Part is what is chosen of a state, after Begin was notified of looks. Objects of external
 // providers are always due: these may be others from one plan to the next.
 func (c *Choice) Part(s *state.Snapshot, l *freshness.Looks, external map[addr.Provider]bool) Part {
 	part := *s
@@ -53,9 +53,9 @@ func (c *Choice) Part(s *state.Snapshot, l *freshness.Looks, external map[addr.P
 	return p
 }
 
-// After is the record after a plan of what was chosen: nil where nothing can be told any more,
-// and c's where that holds as it is. What wasn't edited and is to change nevertheless, because
-// its provider says so by now, was settled too early.
+// After is the record after a plan of what was chosen: nil where nothing can be known any
+// more, and c's where that holds as it is. Anything that wasn't edited and is to change
+// nevertheless, because its provider says so by now, was resolved too early.
 func (c *Choice) After(p *plan.Plan, diags diag.List) *Record {
 	told, ok := toldIn(diags)
 	if !ok {

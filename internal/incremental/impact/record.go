@@ -1,8 +1,8 @@
-// Package impact says which pieces of a root module an edit may affect, by a record of what
-// its pieces came to in an earlier plan.
+// Package impact decides which blocks of a root module an edit may affect, by a record of an
+// earlier plan.
 //
-// It owns the record and the decision, both functions of texts, names and hashes. It refuses
-// to read files and to plan; doubt means everything.
+// It owns the record and the decision, both functions of texts, names and hashes. It doesn't
+// read files or plan; doubt means everything.
 package impact
 
 import (
@@ -55,10 +55,10 @@ type unit struct {
 	settled bool
 	// depends are the names that its objects depend on by the state.
 	depends []string
-	// looked is of when and how its objects were looked at.
+	// looked is of when and how its objects were inspected.
 	looked sum
-	// inside is of what is behind the call that it has; zero where what that comes to doesn't
-	// follow from the call and that alone.
+	// inside is of what is behind the call that it has; zero where the result of that doesn't
+	// follow from the call and only that.
 	inside sum
 }
 
@@ -175,8 +175,7 @@ type Made struct {
 	At      time.Time
 }
 
-// New is the record after a plan, nil where nothing can be told from it. What an earlier one
-// knows isn't read again; it may be nil.
+// New is the record after a plan, nil where nothing can be known from it. Data of an earlier record isn't read again; it may be nil.
 func New(before *Record, under string, files []*File, m Made) *Record {
 	told, ok := toldIn(m.Diags)
 	if !ok || m.Plan.Errored || m.Diags.HasErrors() || len(m.Plan.Invocations)+len(m.Plan.Deferred)+len(m.Plan.DeferredInvocations) > 0 {
@@ -283,7 +282,7 @@ func busyIn(p *plan.Plan) map[string]bool {
 	return busy
 }
 
-// objects are those of the state by name: how they were looked at, what they depend on, and
+// objects are those of the state by name: how they were inspected, what they depend on, and
 // whether that isn't known.
 func objects(m Made) (looked map[string]sum, depends map[string][]string, doubtful map[string]bool) {
 	looked, depends, doubtful = map[string]sum{}, map[string][]string{}, map[string]bool{}
@@ -306,7 +305,7 @@ func objects(m Made) (looked map[string]sum, depends map[string][]string, doubtf
 	return looked, depends, doubtful
 }
 
-// add adds an object as it was looked at.
+// add adds an object as it was inspected.
 func (s *sum) add(at addr.Object, what string) {
 	s.mix(sumOf([]byte(at.String() + " " + what)))
 }

@@ -1,6 +1,6 @@
-// Package parsecache keeps what texts were made into, for who makes the same of the same text again.
+// Package parsecache caches results that were computed from texts, by the text.
 //
-// It owns telling texts apart, by all their bytes. It refuses to know what is made of them, which
+// It owns telling texts apart, by all their bytes. It doesn't know what is made of them, which
 // nobody changes.
 package parsecache
 
@@ -24,7 +24,7 @@ type entry struct {
 // most is how many names there may be. Those of files that are gone count, too.
 const most = 10_000
 
-// Of is what make comes to for a text, which nobody changes afterwards. It isn't called where
+// Of is the result of make for a text, which nobody changes afterwards. It isn't called where
 // the last text of the name was the same.
 func Of[T any](m *Memo, name string, text []byte, make func([]byte) T) T {
 	if m == nil {
@@ -41,7 +41,7 @@ func Of[T any](m *Memo, name string, text []byte, make func([]byte) T) T {
 	return made
 }
 
-// Put has something for what the text of a name comes to.
+// Put has something for what the text of a name results in.
 func Put[T any](m *Memo, name string, text []byte, made T) {
 	if m == nil {
 		return

@@ -66,7 +66,7 @@ func (t *Partial) Given(find func() (map[string]module.VariableInput, diag.List)
 	return t.inputs, t.given
 }
 
-// Loaded is told what is said of all of the configuration.
+// Loaded learns what is said of all of the configuration.
 func (t *Partial) Loaded(diags diag.List) {
 	if t != nil {
 		t.loading = diags
@@ -117,7 +117,7 @@ func (t *Partial) Fits(s *lockedstate.Session) bool {
 	return false
 }
 
-// under is what pieces depend on beside one another, empty where that can't be told.
+// under is what pieces depend on beside one another, empty where that 't be known.
 func (t *Partial) under(s *lockedstate.Session) string {
 	digest := lockedstate.Digest(s)
 	if digest == "" {
@@ -127,7 +127,7 @@ func (t *Partial) under(s *lockedstate.Session) string {
 }
 
 // Finish adds what was left out to a plan that was made by what says of objects when they were
-// looked at, or keeps what a plan of everything came to.
+// inspected, or keeps what a plan of everything came to.
 func (t *Partial) Finish(s *lockedstate.Session, p *plan.Plan, by *freshness.Looks, diags diag.List) {
 	switch {
 	case t == nil || p == nil:

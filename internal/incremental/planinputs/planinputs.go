@@ -1,7 +1,7 @@
-// Package planinputs finds what plans of what an edit may affect go by: the files of the root
-// module, what else the pieces of it depend on, and the record of what they came to.
+// Package planinputs gathers the inputs of an incremental plan: the files of the root module, the
+// dependencies of its blocks, and the record of the last plan.
 //
-// It refuses to decide what may be affected.
+// It doesn't decide what may be affected.
 package planinputs
 
 import (
@@ -107,7 +107,7 @@ func source(at *environment.Place, manifest module.Manifest, keys []string) *imp
 
 // Under is a hash of what pieces depend on beside one another: the values of variables, the
 // state, by its digest, the chosen providers, and what they and expressions learn of their
-// surroundings. Nothing can be told of the values without the state.
+// surroundings. Nothing can be known of the values without the state.
 func Under(at *environment.Place, workspace string, inputs map[string]module.VariableInput, external map[addr.Provider]bool, digest string) string {
 	b := buildinfo.Current()
 	h := hmac.New(sha256.New, []byte(digest))

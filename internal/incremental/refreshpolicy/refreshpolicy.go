@@ -1,7 +1,7 @@
-// Package refreshpolicy puts together what says which objects a plan needn't look at: what was
-// asked for, the user's settings, and the record of looks beside a state.
+// Package refreshpolicy decides which objects a plan need not refresh, from options, the user's
+// settings, and the record of reads beside a state.
 //
-// It refuses to know what the record vouches for.
+// It doesn't know what the record vouches for.
 package refreshpolicy
 
 import (

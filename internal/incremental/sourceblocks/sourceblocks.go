@@ -1,7 +1,7 @@
-// Package sourceblocks cuts files of the native syntax into pieces that can be read alone, and says
-// what each declares and refers to.
+// Package sourceblocks splits files of the native syntax into blocks that can be parsed separately,
+// with the declarations and references of each.
 //
-// It owns what can be told of a piece by its text. It refuses values, and to know whether
+// It owns what can be known of a piece by its text. It rejects values, and to know whether
 // anything has changed.
 package sourceblocks
 
@@ -27,8 +27,8 @@ type Facts struct {
 	Declares []string `json:"declares,omitempty"`
 	// Refers are the names that it may refer to, and perhaps what only looks like some.
 	Refers []string `json:"refers,omitempty"`
-	// Open: what it comes to may follow from what neither the configuration nor the state
-	// has: files, clocks, chance, what providers read. What a call does to its module isn't in it.
+	// Open: the result of it may follow from what neither the configuration nor the state has:
+	// files, clocks, chance, what providers read. The effects of a call on its module aren't in it.
 	Open bool `json:"open,omitempty"`
 	// Base: the others need it without referring to it.
 	Base bool `json:"base,omitempty"`
@@ -44,8 +44,8 @@ const AnyProvider = "provider.*"
 // heredoc.
 const most = 64
 
-// Next takes the first piece of a text that was cut: how many cuts it has. 0: there is none
-// that can be read alone.
+// Next takes the first piece of a text that was cut: how many cuts it has. 0: none exists that
+// can be read alone.
 func Next(cuts [][]byte) (int, Facts) {
 	for n := 1; n <= min(len(cuts), most); n++ {
 		if f, ok := Read(Join(cuts[:n])); ok {
@@ -63,7 +63,7 @@ func Join(cuts [][]byte) []byte {
 	return bytes.Join(cuts, nil)
 }
 
-// Read reads a piece, unless it has problems or isn't whole blocks alone.
+// Read reads a piece, unless it has problems or isn't whole blocks only.
 func Read(text []byte) (Facts, bool) {
 	var f Facts
 	if bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) {
@@ -79,7 +79,7 @@ func Read(text []byte) (Facts, bool) {
 			return f, false
 		}
 	}
-	// What isn't a name is reported when it is compiled, and no name refers to it.
+	// Anything that isn't a name is reported when it is compiled, and no name refers to it.
 	f.Refers = slices.DeleteFunc(f.Refers, func(name string) bool { return !isPlain(name) })
 	f.Declares, f.Refers = unique(f.Declares), unique(f.Refers)
 	return f, !slices.ContainsFunc(f.Declares, func(name string) bool { return !isPlain(name) })

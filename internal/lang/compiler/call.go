@@ -11,12 +11,12 @@ import (
 
 var (
 	callSchema = syntax.Schema([]string{"source!", "version", "count", "for_each", "depends_on", "providers"}, "_", "lifecycle", "locals", "provider:type")
-	// What package stack writes of components and stacks: their inputs stand in the
+	// The form in which package stack writes components and stacks: their inputs stand in the
 	// block "_", or are an object; a removed block has the keys of its path, and the
 	// calls of it as further labels.
 	stackCallSchema     = syntax.Schema([]string{"source!", "version", "for_each", "depends_on", "providers", "inputs", "keys"}, "_")
 	callLifecycleSchema = syntax.Schema([]string{"enabled"})
-	// What only Terraform has, so that in OpenTofu it may be the name of an input.
+	// Anything that only Terraform has, so that in OpenTofu it may be the name of an input.
 	quietSchema = syntax.Schema([]string{"ignore_nested_deprecations"})
 )
 

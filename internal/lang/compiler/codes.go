@@ -21,8 +21,8 @@ var (
 	BadFunction         = diag.Code{Name: "unknown-provider-function", Summary: "Unknown function provider"}
 )
 
-// undeclared reports a reference to what isn't there. What is gone is compiled without
-// most of what it had: its references lead nowhere, and nobody evaluates them.
+// undeclared reports a reference to what isn't there. Anything that is gone is compiled
+// without most of what it had: its references lead nowhere, and nobody evaluates them.
 func (c *compiler) undeclared(d diag.Diagnostic) {
 	if !c.gone {
 		c.diags.Add(d)

@@ -1,6 +1,5 @@
-// Package compiler compiles the blocks of a module source into a program: it
-// decodes declarations, resolves every reference, and reports all mistakes
-// that show without any value.
+// Package compiler compiles the blocks of a module source into a program. It decodes
+// declarations, resolves every reference, and reports all mistakes that need no values.
 //
 // It evaluates only constants, and it knows no schemas of providers, no state
 // and no instances. It rewrites the expression trees of its source in place,

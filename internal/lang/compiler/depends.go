@@ -37,7 +37,7 @@ func (c *compiler) dependsOn(attr *hcl.Attribute, in *scope) []*program.Ref {
 // dependsOnWhole checks that depends_on may have a reference.
 func (c *compiler) dependsOnWhole(ref *program.Ref, in *scope) bool {
 	if !c.stack && ref.Kind == program.RefCall && ref.Key == nil && len(ref.Rest) == 1 {
-		// An output of every instance of a module: the peers take that.
+		// An output of every instance of a module: OpenTofu and Terraform take that.
 		ref.Rest = nil
 	}
 	switch {

@@ -363,8 +363,8 @@ func (c resolver) resourceRest(ref *program.Ref, rest hcl.Traversal) bool {
 	return true
 }
 
-// likeType proposes what a reference to a resource was probably meant for that names a type
-// of which there is none: a resource of that name, or what isn't a resource.
+// likeType proposes what a reference to a resource was probably meant for that names a type of
+// which none exists: a resource of that name, or what isn't a resource.
 func (c resolver) likeType(name addr.Name) string {
 	var types []string
 	for kind, names := range c.resourceNames {
@@ -403,8 +403,8 @@ func (c resolver) undeclaredResource(name addr.Name, at hcl.Range) {
 	c.undeclared(UndeclaredResource.Error(at, "A %s resource %q %q has not been declared in this module.%s", name.Mode, name.Type, name.Name, hint))
 }
 
-// stackReference resolves references to components and stacks, and refuses what
-// only modules know. Others are left to the caller.
+// stackReference resolves references to components and stacks, and rejects what only modules
+// know. Others are left to the caller.
 func (c resolver) stackReference(ref *program.Ref, t hcl.Traversal) bool {
 	switch root := t.RootName(); root {
 	case "var", "local", "each":
@@ -425,7 +425,7 @@ func (c resolver) stackReference(ref *program.Ref, t hcl.Traversal) bool {
 		c.diags.Add(diag.BadReference.Error(ref.Range, "Provider configurations can be referred to only in the \"providers\" argument of a component. They aren't values, and a stack that is embedded declares its own."))
 		return false
 	}
-	c.diags.Add(UndeclaredSymbol.Error(ref.Range, "There is no symbol %q in stacks. Expressions there may refer to var, local, component, stack and, beside for_each, each. What needs anything else belongs into a module.", t.RootName()))
+	c.diags.Add(UndeclaredSymbol.Error(ref.Range, "There is no symbol %q in stacks. Expressions there may refer to var, local, component, stack and, beside for_each, each. Put other expressions into a module.", t.RootName()))
 	return false
 }
 

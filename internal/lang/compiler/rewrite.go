@@ -32,10 +32,10 @@ type scope struct {
 	destroy bool
 	// static is set where the value is needed before anything is installed.
 	static bool
-	// names are left alone: they mean something to whoever decodes the body.
+	// names are left alone: they mean something to the caller that decodes the body.
 	names []string
-	// outputs: those of the module are there too. Variables that it doesn't
-	// declare are left alone if whoever evaluates the expression gives them.
+	// outputs: those of the module are there too. Variables that it doesn't declare are left
+	// alone if the caller that evaluates the expression gives them.
 	outputs bool
 	given   func(variable string) bool
 }
@@ -373,9 +373,9 @@ func (r *rewriter) finish() {
 	}
 }
 
-// checkOwn refuses what an instance can't wait for: itself, or all instances
-// of its block. Where self is the object, in provisioners, its address is the
-// same; all instances would be each other's.
+// checkOwn rejects what an instance can't wait for: itself, or all instances of its block.
+// Where self is the object, in provisioners, its address is the same; all instances would be
+// each other's.
 func (r *rewriter) checkOwn(ref *program.Ref) {
 	own := r.in.own
 	if own == nil || ref.Kind != program.RefResource || ref.Resource != own {

@@ -45,8 +45,8 @@ func (c *compiler) settings(b *module.Block) {
 	}
 }
 
-// requiredVersion keeps a constraint for whoever it is meant for, with what is
-// wrong with it: another product takes no notice.
+// requiredVersion keeps a constraint for code that it is meant for, with what is wrong with
+// it: another product takes no notice.
 func (c *compiler) requiredVersion(attr *hcl.Attribute, product string) {
 	var problems diag.List
 	text := literal.Reader{Diags: &problems}.Constraint(attr.Expr)
@@ -135,8 +135,8 @@ func (c *compiler) encryption(b *hcl.Block, override bool) {
 		c.diags.Add(diag.Duplicate.As("Duplicate encryption configuration").Error(b.DefRange, "A module may have only one encryption configuration. Encryption was previously configured at %s.", first.Range))
 		return
 	} else if first != nil {
-		// What an override file has is laid over block by block, which is up to
-		// whoever decodes them.
+		// Override files are merged block by block, which is up to the caller
+		// that decodes them.
 		first.Body = &syntax.UnionBody{Parts: []hcl.Body{first.Body, b.Body}}
 		return
 	}

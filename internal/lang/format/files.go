@@ -39,10 +39,9 @@ func ignored(name string) bool {
 		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
 }
 
-// Find lists the files of a directory that can be laid out, in the order of
-// their names, with those of subdirectories in their places if recursive is
-// set. It goes on after a directory that can't be read and gives the first
-// such error at the end.
+// Find lists the files of a directory that can be laid out, in the order of their names, with
+// those of subdirectories in their places if recursive is set. It continues after a directory
+// that can't be read and gives the first such error at the end.
 func Find(dir string, recursive bool) ([]string, error) {
 	entries, failed := os.ReadDir(dir)
 	if failed != nil {
@@ -81,7 +80,7 @@ type File struct {
 // Changed reports whether the file doesn't have the layout.
 func (f File) Changed() bool { return !bytes.Equal(f.Before, f.After) }
 
-// Diff shows the change as `fmt -diff` does, nothing if there is none.
+// Diff shows the change as `fmt -diff` does, nothing without one.
 func (f File) Diff() []byte { return Diff("old/"+f.Path, "new/"+f.Path, f.Before, f.After) }
 
 // Files reads and lays out files, on all processors, and answers in the order

@@ -1,4 +1,4 @@
-// Package format rewrites configuration files in the usual layout.
+// Package format formats configuration files in the standard layout.
 //
 // It owns what the layout is, which files of a directory have it, and how to
 // show the difference. It changes whitespace and four old ways of writing:
@@ -9,8 +9,8 @@
 //   - labels of blocks are put in quotes
 //   - comments among labels go
 //
-// It refuses to touch files with syntax errors, because they may be laid out
-// quite differently from what their author meant, and it writes no files.
+// It doesn't touch files with syntax errors, because they may be laid out quite differently
+// from what their author meant, and it writes no files.
 package format
 
 import (
@@ -33,7 +33,7 @@ func Source(src []byte, filename string) []byte {
 	return ret
 }
 
-// Check is Source that also tells what is wrong with a file it leaves alone.
+// Check is Source that also reports what is wrong with a file it leaves only.
 func Check(src []byte, filename string) ([]byte, diag.List) {
 	file, diags := syntax.Parse(filename, src)
 	body, native := file.Body.(*hclsyntax.Body)

@@ -1,9 +1,9 @@
-// Package fsfuncs is what expressions learn of files: from the disk, from the
-// disk with a record of the answers, or from such a record.
+// Package fsfuncs reads files for expressions: from the disk, from the disk with a record of the
+// answers, or from such a record.
 //
-// It owns the questions and the record of their answers, with which a saved
-// plan can be applied where the files are others, or not there at all. It
-// refuses to know who asks, and writes nothing.
+// It owns the questions and the record of their answers, with which a saved plan can be
+// applied where the files are others, or not there at all. It doesn't know who asks, and
+// writes nothing.
 package fsfuncs
 
 import (
@@ -24,9 +24,9 @@ import (
 type Source interface {
 	// Read returns the content of a file.
 	Read(path string) ([]byte, error)
-	// Sum returns a digest of a file, computed by sum, which name tells apart.
+	// Sum returns a digest of a file, computed by sum, which name reports apart.
 	Sum(path, name string, sum func(io.Reader) (string, error)) (string, error)
-	// Mode says what there is at a path; links are followed.
+	// Mode says everything that exists at a path; links are followed.
 	Mode(path string) (fs.FileMode, error)
 	// Match lists the regular files below a directory that match a pattern, by
 	// their paths from there with slashes.

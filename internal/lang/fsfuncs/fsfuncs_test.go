@@ -80,7 +80,7 @@ func TestRecord(t *testing.T) {
 	if got := answers(other); !slices.Equal(got, want) {
 		t.Errorf("elsewhere: got %q\nwant %q", got, want)
 	}
-	// What wasn't asked is asked of the disk.
+	// Anything that wasn't asked is asked of the disk.
 	write(t, "new", "n")
 	if content, err := other.Read("new"); err != nil || string(content) != "n" {
 		t.Errorf("got %q, %v", content, err)
@@ -121,7 +121,7 @@ func TestLargeContents(t *testing.T) {
 	}
 }
 
-// TestWithoutEnd: what has no end, and what there is too much of, isn't read.
+// TestWithoutEnd: what has no end, and everything that exists too much of, isn't read.
 func TestWithoutEnd(t *testing.T) {
 	t.Chdir(t.TempDir())
 	large, err := os.Create("large")

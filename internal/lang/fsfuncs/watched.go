@@ -39,7 +39,8 @@ func (w *Watched) Changed() []string {
 	return slices.Sorted(maps.Keys(w.changed))
 }
 
-// note holds an answer to the one before. What can't be answered has an answer of its own.
+// note holds an answer to the one before. Anything that can't be answered has an answer of its
+// own.
 func (w *Watched) note(question, path string, answer []byte, err error) {
 	now := maphash.Bytes(w.seed, answer)
 	if err != nil {

@@ -20,7 +20,7 @@ func addAssumptions(table map[string]function.Function) {
 	table["assumenotnull"] = assumption(cty.DynamicPseudoType, nil,
 		func(v cty.Value, _ []cty.Value) (refinement, error) {
 			if v.Type() == cty.DynamicPseudoType {
-				return nil, function.NewArgErrorf(0, `the type of the value must be known; the "convert" function can settle it`)
+				return nil, function.NewArgErrorf(0, `the type of the value must be known; the "convert" function can set it`)
 			}
 			return func(b *cty.RefinementBuilder) { b.NotNull() }, nil
 		})
@@ -80,8 +80,8 @@ func lengthAssumption(ty cty.Type, bounds []function.Parameter, set ...func(*cty
 	})
 }
 
-// refined applies a refinement, which the library refuses with a panic if the
-// value contradicts it.
+// refined applies a refinement, which the library rejects with a panic if the value
+// contradicts it.
 func refined(v cty.Value, refine refinement) (ret cty.Value, ok bool) {
 	defer func() {
 		if recover() != nil {

@@ -30,7 +30,7 @@ var bounds = map[string]estimate{
 	"yamlencode": inArguments,
 }
 
-// withBound makes a function refuse to make what is too large.
+// withBound makes a function reject to make what is too large.
 func withBound(fn function.Function, bound estimate) function.Function {
 	params, variadic := openAll(fn.Params(), fn.VarParam())
 	return dynamicFunc(params, variadic, func(args []cty.Value) (cty.Value, error) {
@@ -52,7 +52,7 @@ func checkBound(args []cty.Value, bound estimate) error {
 	return sized(bound(bare))
 }
 
-// sized refuses a result of so many bytes.
+// sized rejects a result of so many bytes.
 func sized(bytes float64) error {
 	if bytes <= float64(value.MaxSize) {
 		return nil

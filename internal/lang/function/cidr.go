@@ -23,8 +23,8 @@ func addCIDR(table map[string]function.Function) {
 	}.function()
 }
 
-// decimalOctets drops leading zeros of IPv4 octets, which old configurations
-// have and which the standard library refuses as possibly octal.
+// decimalOctets drops leading zeros of IPv4 octets, which old configurations have and which
+// the standard library rejects as possibly octal.
 func decimalOctets(s string) string {
 	start := strings.LastIndexByte(s, ':') + 1
 	address, length, _ := strings.Cut(s[start:], "/")

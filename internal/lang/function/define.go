@@ -144,10 +144,9 @@ func (c *call) together(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// fromLibrary mends what a function of cty does with marks: it would forget
-// those of unknown arguments, it may panic, and its messages may quote what must not be
-// shown if quotes is set. It refuses to make what is too large by bound, which may be
-// nil.
+// fromLibrary mends what a function of cty does with marks: it would forget those of unknown
+// arguments, it may panic, and its messages may quote what must not be shown if quotes is set.
+// It doesn't make what is too large by bound, which may be nil.
 func fromLibrary(fn function.Function, quotes bool, bound estimate) function.Function {
 	params, variadic := openAll(fn.Params(), fn.VarParam())
 	return dynamicFunc(params, variadic, func(args []cty.Value) (cty.Value, error) {

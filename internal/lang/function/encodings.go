@@ -54,8 +54,8 @@ func base64Decode(c *call) (cty.Value, error) {
 	return cty.StringVal(string(raw)), nil
 }
 
-// base64Gzip flushes before it closes, which leaves a mark in the bytes that
-// the other engines have there as well.
+// base64Gzip flushes before it closes, which leaves a mark in the bytes that the other
+// programs have there as well.
 func base64Gzip(c *call) (cty.Value, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)

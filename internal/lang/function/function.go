@@ -1,11 +1,9 @@
-// Package function holds the functions that configurations can call: those of
-// both engines that weir is compatible with, under their plain names and as
-// `core::name`.
+// Package function implements the functions of the configuration language: those of OpenTofu
+// and Terraform, under their plain names and as `core::name`.
 //
-// It owns what a function computes, what it does with unknown and marked
-// arguments, and what it says when it fails. It refuses to know where a call
-// stands: time, directory and whether impure functions may answer come in
-// through Env. Functions of providers are not here.
+// It owns what a function computes, what it does with unknown and marked arguments, and what
+// it says when it fails. It doesn't know where a call stands: time, directory and whether
+// impure functions may answer come in through Env. Functions of providers are not here.
 //
 // Rules for all functions: the cost is linear in the arguments (lookup,
 // element and length don't even walk their first one); a result carries the
@@ -39,8 +37,8 @@ type Env struct {
 	BaseDir string
 	// HomeDir replaces a leading "~"; "" means the user's.
 	HomeDir string
-	// PlanTimestamp is the time of the plan; it may be nil or answer false
-	// while there is none, which makes plantimestamp unknown.
+	// PlanTimestamp is the time of the plan; it may be nil or answer false while none exists,
+	// which makes plantimestamp unknown.
 	PlanTimestamp func() (time.Time, bool)
 	// Pure makes functions that answer differently each time (bcrypt,
 	// timestamp, uuid) return unknown values.
@@ -157,15 +155,15 @@ func Plain(name string) (string, bool) {
 	return "", false
 }
 
-// IsFixed reports whether calls with the same arguments come to the same wherever and whenever
-// they are made. Templates don't: they may call anything.
+// IsFixed reports whether calls with the same arguments give the same result wherever and
+// whenever they are made. Templates don't: they may call anything.
 func IsFixed(name string) bool {
 	_, ok := fixedTable()[name]
 	return ok && !IsImpure(name)
 }
 
-// IsImpure reports whether calls with the same arguments may give different
-// results, so that a plan has to freeze or put off the call.
+// IsImpure reports whether calls with the same arguments may give different results, so that a
+// plan has to freeze or deferred the call.
 func IsImpure(name string) bool {
 	return slices.Contains(impure, strings.TrimPrefix(name, namespace))
 }

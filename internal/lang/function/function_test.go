@@ -464,7 +464,7 @@ func TestMetadataJSON(t *testing.T) {
 	for _, want := range []string{
 		`{"format_version":"1.0","function_signatures":{"abs":{"description":"The number without its sign.","return_type":"number","parameters":[{"name":"num","type":"number"}]}`,
 		`"return_type":["list",["list","dynamic"]],"parameters":[{"name":"list","type":["list","dynamic"]},{"name":"size","type":"number"}]}`,
-		`"core::lookup":{"description":"The element of a map with a key, or a default if there is none.","return_type":"dynamic","parameters":[{"name":"inputMap","type":"dynamic"},{"name":"key","type":"string"}],"variadic_parameter":{"name":"default","is_nullable":true,"type":"dynamic"}}`,
+		`"core::lookup":{"description":"The element of a map with a key, or a default if the key is missing.","return_type":"dynamic","parameters":[{"name":"inputMap","type":"dynamic"},{"name":"key","type":"string"}],"variadic_parameter":{"name":"default","is_nullable":true,"type":"dynamic"}}`,
 		`"parameters":[{"name":"values","type":["map",["list","string"]]}]`,
 		`{"name":"type","type":"dynamic"}`,
 	} {

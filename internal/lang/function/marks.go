@@ -19,7 +19,7 @@ func addMarks(table map[string]function.Function) {
 		return v.WithMarks(marks), nil
 	})
 	table["issensitive"] = same(func(v cty.Value) (cty.Value, error) {
-		// What an unknown turns out to be may come from another branch, with
+		// The final value of an unknown may come from another branch, with
 		// other marks.
 		if !v.IsKnown() {
 			return cty.UnknownVal(cty.Bool).RefineNotNull(), nil
@@ -29,8 +29,8 @@ func addMarks(table map[string]function.Function) {
 	table["ephemeralasnull"] = same(ephemeralAsNull)
 }
 
-// ephemeralAsNull replaces each ephemeral part by a null of its type. Unknown
-// parts stay: they are settled when they are known.
+// ephemeralAsNull replaces each ephemeral part by a null of its type. Unknown parts stay: they
+// are resolved when they are known.
 func ephemeralAsNull(v cty.Value) (cty.Value, error) {
 	if !value.IsEphemeral(v) {
 		return v, nil

@@ -49,8 +49,8 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// TestOnePass counts what joining long sequences makes: the elements themselves are
-// looked at and not wrapped.
+// TestOnePass counts what joining long sequences makes: the elements themselves are inspected
+// and not wrapped.
 func TestOnePass(t *testing.T) {
 	long := make([]cty.Value, 10_000)
 	for i := range long {

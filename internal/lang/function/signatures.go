@@ -1,12 +1,12 @@
 package function
 
-// A signature tells tools how to call a function. shape lists parameters and
-// the type of the result: "?" after a type admits null, "..." before it makes
-// the last parameter take any number of arguments.
+// A signature reports tools how to call a function. shape lists parameters and the type of the
+// result: "?" after a type admits null, "..." before it makes the last parameter take any
+// number of arguments.
 type signature struct{ shape, about string }
 
-// signatures has every function that a configuration can use. Names, order and
-// types of parameters are those of the other engines.
+// signatures has every function that a configuration can use. Names, order and types of
+// parameters are those of the other programs.
 var signatures = map[string]signature{
 	"abs":                 {`(num number) number`, `The number without its sign.`},
 	"abspath":             {`(path string) string`, `The absolute form of a path, with slashes.`},
@@ -77,7 +77,7 @@ var signatures = map[string]signature{
 	"keys":                {`(inputMap dynamic) dynamic`, `The sorted keys of a map or object.`},
 	"length":              {`(value dynamic) number`, `The number of elements of a collection or of characters of a string.`},
 	"log":                 {`(num number, base number) number`, `The logarithm of a number to a base.`},
-	"lookup":              {`(inputMap dynamic, key string, default ...dynamic?) dynamic`, `The element of a map with a key, or a default if there is none.`},
+	"lookup":              {`(inputMap dynamic, key string, default ...dynamic?) dynamic`, `The element of a map with a key, or a default if the key is missing.`},
 	"lower":               {`(str string) string`, `A string in lower case.`},
 	"matchkeys":           {`(values list(dynamic), keys list(dynamic), searchset list(dynamic)) list(dynamic)`, `The values whose key at the same index is in the searched set.`},
 	"max":                 {`(numbers ...number) number`, `The greatest of the numbers.`},

@@ -190,6 +190,6 @@ func (e *depthError) Error() string {
 			break
 		}
 	}
-	return fmt.Sprintf("maximum recursion depth %d reached in %s ... ; if the templates do come to an end, set TF_TEMPLATE_RECURSION_DEPTH to a higher number",
+	return fmt.Sprintf("maximum recursion depth %d reached in %s ... ; if the templates do end, set TF_TEMPLATE_RECURSION_DEPTH to a higher number",
 		e.limit, strings.Join(chain, ", "))
 }

@@ -40,8 +40,8 @@ func look(arg cty.Value) (cty.Value, cty.ValueMarks) {
 	return arg.EncapsulatedValue().(*view).v.Unmark()
 }
 
-// dynamicFunc makes a function that settles type and value in one go, so that
-// costly work isn't done twice.
+// dynamicFunc makes a function that resolves type and value in one go, so that costly work
+// isn't done twice.
 func dynamicFunc(params []function.Parameter, variadic *function.Parameter, run func([]cty.Value) (cty.Value, error)) function.Function {
 	return typedFunc(params, variadic, func([]cty.Value) cty.Type { return cty.DynamicPseudoType }, run)
 }

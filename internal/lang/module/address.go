@@ -79,7 +79,7 @@ func ParseRemote(source string) (Remote, error) {
 	return r, nil
 }
 
-// expand writes a shorthand in full and tells the getter it stands for.
+// expand writes a shorthand in full and reports the getter it stands for.
 func expand(location, forced string) (getter, full string, err error) {
 	if scheme, _, ok := strings.Cut(location, "://"); ok && !strings.Contains(scheme, "/") && !strings.Contains(scheme, "?") {
 		return scheme, location, nil

@@ -1,6 +1,5 @@
-// Package module reads a directory of configuration files into the blocks of
-// one module: it chooses the files, merges override files, finds where called
-// modules are installed, and reads files of variable values.
+// Package module reads a directory of configuration files into the blocks of one module. It
+// selects the files, merges override files, finds installed modules, and reads variable files.
 //
 // It evaluates nothing and doesn't know what blocks mean beyond what merging
 // needs. Disks are behind Files and the network behind Fetcher.
@@ -137,7 +136,7 @@ func (d Disk) readAny(path string) ([]byte, error) {
 	return readlimit.Any(d.path(path), d.Interrupted)
 }
 
-// limited refuses what can't be a file of configuration.
+// limited rejects what can't be a file of configuration.
 func limited(info fs.FileInfo) error {
 	switch {
 	case info.IsDir():

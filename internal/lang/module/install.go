@@ -23,9 +23,9 @@ type Fetcher interface {
 	Fetch(ctx context.Context, source, constraint, dir string) (moduleDir, version string, err error)
 }
 
-// An Installer finds or fetches the modules behind calls and notes them in a
-// manifest. Whoever uses it asks call by call, parents first, because a
-// call's source may be an expression.
+// An Installer finds or fetches the modules behind calls and notes them in a manifest. A
+// caller that uses it asks call by call, parents first, because a call's source may be an
+// expression.
 type Installer struct {
 	Files    Files
 	DataDir  string
@@ -107,7 +107,7 @@ func (in *Installer) Install(ctx context.Context, r Request) (string, diag.List)
 	return dir, nil
 }
 
-// unresolved is what there is to say of a source of no known kind.
+// unresolved is everything to say of a source of no known kind.
 func unresolved(source string, at hcl.Range) diag.Diagnostic {
 	if source == "" {
 		return diag.BadSource.Error(at, "The address is empty. It is a directory such as \"./network\", the address of a module in a registry, or that of a package, such as \"git::https://example.com/network.git\".")

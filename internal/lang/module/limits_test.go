@@ -8,8 +8,8 @@ import (
 	"testing/fstest"
 )
 
-// TestMaxSource: a file of configuration that is too long is refused before it is
-// read, and other files aren't.
+// TestMaxSource: a file of configuration that is too long is rejected before it is read, and
+// other files aren't.
 func TestMaxSource(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"main.tf", "state.tfstate"} {

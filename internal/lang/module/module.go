@@ -112,7 +112,7 @@ func Load(files Files, dir string, d dialect.Dialect) (*Source, diag.List) {
 func LoadQueries(files Files, dir string, d dialect.Dialect) (*Source, diag.List) {
 	src, diags := Load(files, dir, d)
 	src.Queries = true
-	names, _ := files.List(dir) // what is wrong with it was told
+	names, _ := files.List(dir) // what is wrong with it was reported
 	var queries []string
 	for _, name := range names {
 		if !ignored(name) && (strings.HasSuffix(name, ".tfquery.hcl") || strings.HasSuffix(name, ".tfquery.json")) {
@@ -187,7 +187,7 @@ func (b *Block) IsTofu() bool {
 	return isTofu(extension(filepath.Base(b.File.Name)))
 }
 
-// address tells which block an override file means.
+// address reports which block an override file means.
 func (b *Block) address() string {
 	if b.Type == "provider" {
 		alias := ""

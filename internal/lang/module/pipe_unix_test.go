@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPipe: a named pipe among the files of configuration is refused, where opening it
-// would wait for ever.
+// TestPipe: a named pipe among the files of configuration is rejected, where opening it would
+// wait for ever.
 func TestPipe(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mkfifo(filepath.Join(dir, "x.tf"), 0o600); err != nil {

@@ -27,8 +27,8 @@ const (
 	KindCall      Kind = "call"
 )
 
-// A Declaration is one entry of a program's tables. Who prints programs, edits them or
-// follows references goes by this alone.
+// A Declaration is one entry of a program's tables. Anyone who prints programs, edits them or
+// follows references goes by only this.
 type Declaration interface {
 	Head() Head
 	// Parts gives the expressions of the declaration, those of one meaning together.
@@ -88,18 +88,16 @@ func (p *Part) References() []*Ref {
 	return refs
 }
 
-// An Observer is a declaration that looks at what the others have come to. It is
-// evaluated when they are planned and again as a step of the apply, nothing can refer to
-// it, and its outcomes are in plans and states. What stages do with observers they do
-// with all kinds alike; package checks has for each what it
-// comes to.
+// An Observer is a declaration that looks at what the others have come to. It is evaluated
+// when they are planned and again as a step of the apply, nothing can refer to it, and its
+// outcomes are in plans and states. Stages treat all kinds of observers alike; package checks has for each the result of it.
 type Observer interface {
 	Declaration
 	// Label is its name without what begins the address, which is the kind.
 	Label() string
 	// Place is the index among the program's observers.
 	Place() int
-	// Own is a data source that stands in the block, for it alone; nil without.
+	// Own is a data source that stands in the block, for only it; nil without.
 	Own() *Resource
 	// Outcomes is how many there are once it was evaluated.
 	Outcomes() int

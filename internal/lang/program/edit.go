@@ -201,7 +201,7 @@ func parts(list []hclsyntax.Expression, edit func(hclsyntax.Expression) hclsynta
 	}
 }
 
-// A ProbeExpr tells what its expression comes to each time that it is evaluated.
+// A ProbeExpr reports what its expression results in each time that it is evaluated.
 type ProbeExpr struct {
 	*hclsyntax.ParenthesesExpr // has who visits nodes see the expression
 	seen                       func(*hcl.EvalContext, cty.Value)

@@ -23,7 +23,7 @@ var MaxSteps = 1 << 20
 // what it waits for; 0 is no limit. It is set before anything is evaluated.
 var MaxTime = 10 * time.Minute
 
-// A Timed scope knows for how long an evaluation goes on, and whether it is still waited
+// A Timed scope knows for how long an evaluation continues, and whether it is still waited
 // for.
 type Timed interface {
 	Scope
@@ -113,11 +113,11 @@ type effort struct {
 	watch  *Watch
 	look   int // at the clock when so many rounds were made
 	stride int
-	seen   time.Duration // on the clock when it was looked at
+	seen   time.Duration // on the clock when it was inspected
 }
 
-// Rounds between looks at the clock. What has few of them isn't timed at all, and many
-// that are short cost no more than they would without.
+// Rounds between looks at the clock. Anything that has few of them isn't timed at all, and
+// many that are short cost no more than they would without.
 const (
 	firstLook  = 8
 	mostStride = 64
@@ -172,7 +172,7 @@ func roundsOf(ctx *hcl.EvalContext) *rounds {
 	return nil
 }
 
-// Value implements hcl.Expression. Only the outermost loop tells that there is too much:
+// Value implements hcl.Expression. Only the outermost loop reports that there is too much:
 // within it the error would be repeated in each round that is left.
 func (e *LoopExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	outer := roundsOf(ctx)
@@ -203,7 +203,7 @@ func (e *LoopExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	case r.all.made > MaxSteps:
 		d = diag.TooLarge.As("Evaluation takes too long").Error(e.SrcRange, "This for expression makes more than %d rounds, counting those of the for expressions within it. Go over fewer elements, prepare the result outside of the configuration, or set WEIR_MAX_ROUNDS to a higher number.", MaxSteps)
 	case r.all.large:
-		d = diag.TooLarge.Error(e.SrcRange, "What the rounds of this for expression, or of one within it, make takes more than %d MiB. WEIR_MAX_VALUE can be set to a higher number of MiB.", value.MaxSize>>20)
+		d = diag.TooLarge.Error(e.SrcRange, "The result of this for expression, or of one within it, takes more than %d MiB. WEIR_MAX_VALUE can be set to a higher number of MiB.", value.MaxSize>>20)
 	default:
 		return v, diags
 	}

@@ -1,5 +1,5 @@
-// Package program is the compiled form of one module source: flat tables of
-// declarations whose expressions have every reference resolved.
+// Package program defines the compiled form of one module source: flat tables of declarations
+// whose expressions have every reference resolved.
 //
 // It is a noun. Package analyze makes it once per source, however many
 // module instances share it; package eval evaluates it. Nobody changes it
@@ -185,15 +185,15 @@ type Resource struct {
 	Preconditions      []*Condition
 	Postconditions     []*Condition
 	Triggers           []*Trigger
-	// Limit and Whole say how many objects a list resource is asked for, and whether
-	// with all their attributes; nil without.
+	// Limit and Whole say how many objects a list resource is requested, and whether with all
+	// their attributes; nil without.
 	Limit, Whole *Expr
 
 	Connection   *Body // nil without
 	Provisioners []*Provisioner
 
-	// Check is the check block, or another observer, that a data source stands in and
-	// that alone may refer to it; nil for all others.
+	// Check is the check block, or another observer, that a data source stands in and only
+	// that may refer to it; nil for all others.
 	Check Observer
 	// Range is the block's header, TypeRange the type in it.
 	Range, TypeRange hcl.Range
@@ -273,7 +273,7 @@ type Call struct {
 	// the call has a providers argument at all.
 	Providers []*PassedProvider
 	Passes    bool
-	// Quiet: within the module nothing is told of what is deprecated.
+	// Quiet: within the module nothing is notified of what is deprecated.
 	Quiet     bool
 	DependsOn []*Ref
 	// Reads are the references to single outputs of the call, but those that

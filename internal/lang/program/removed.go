@@ -37,8 +37,8 @@ func (t *Tree) Removals() *Removals {
 	return all
 }
 
-// Claims tells whether the call of a block in a module instance has an instance
-// at that address. Nil stands for who asks for blocks of modules only.
+// Claims reports whether the call of a block in a module instance has an instance at that
+// address. Nil stands for who asks for blocks of modules only.
 type Claims func(in addr.Module, block *Removed, m addr.Module) bool
 
 // Find is the block that covers an instance, or nil, and the module instance

@@ -9,8 +9,8 @@ import (
 	"weir.dev/weir/internal/lang/program"
 )
 
-// Chosen are the declarations with an address, or below a module of that address;
-// all for no address. Missing are addresses that there are none for.
+// Chosen are the declarations with an address, or below a module of that address; all for no
+// address. Missing are addresses that none exist for.
 func Chosen(all []*Declaration, addresses []string) (list []*Declaration, missing []string) {
 	if len(addresses) == 0 {
 		return all, nil
@@ -78,8 +78,8 @@ type Way []Hop
 // To is the declaration that the way leads to.
 func (w Way) To() *Declaration { return w[len(w)-1].To }
 
-// Impact has a way to each declaration that depends on one of those given, nearer ones
-// first: what may come to something else if these do. Instances make no difference.
+// Impact has a way to each declaration that depends on one of those given, nearer ones first:
+// what may give another result if these do. Instances make no difference.
 func Impact(all, of []*Declaration) []Way {
 	next := hops(all)
 	ways := map[*Declaration]Way{}

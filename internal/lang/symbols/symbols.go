@@ -1,9 +1,9 @@
-// Package symbols says what the declarations of a configuration have to do with one
-// another: who refers to whom and where that is written, which provider configuration
-// serves which block, and which resources an instance depends on.
+// Package symbols lists the dependencies between declarations of a configuration: references
+// with their places, provider configurations of blocks, and resources that an instance depends
+// on.
 //
-// It is found in the compiled program alone: nothing is evaluated, and neither states
-// nor providers are looked at. It refuses to set texts.
+// It is found in the compiled program alone: nothing is evaluated, and neither states nor
+// providers are inspected. It doesn't set texts.
 package symbols
 
 import (
@@ -223,9 +223,9 @@ func (f from) callRef(r *program.Ref, to Reference) {
 	}
 }
 
-// contents leads to what depending on a call means: all resources of it and of those
-// within it, but ephemeral ones, which are there only for whoever refers to them, and what
-// is within observers.
+// contents leads to what depending on a call means: all resources of it and of those within
+// it, but ephemeral ones, which are there only for code that refers to them, and what is
+// within observers.
 func (f from) contents(at *place, c *program.Call, to Reference) {
 	for _, child := range at.tree.Of(c.Call) {
 		if child.Program == nil {
@@ -276,7 +276,7 @@ func (at *place) declares(p addr.Provider, alias string) bool {
 	return slices.ContainsFunc(at.tree.Program.Providers, func(c *program.Provider) bool { return c.Provider == p && c.Alias == alias })
 }
 
-// depend finds the resources that each resource depends on. What stands in a module
+// depend finds the resources that each resource depends on. Anything that stands in a module
 // that is called also depends on what decides about the call.
 func (o *outliner) depend() {
 	for _, d := range o.all {

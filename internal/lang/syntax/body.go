@@ -109,8 +109,8 @@ func without(b hcl.Body, names map[string]bool) hcl.Body {
 	return b
 }
 
-// Split takes what a schema names out of a body. What is left is a fresh body
-// without hidden parts, so it can be walked.
+// Split takes what a schema names out of a body. Anything that is left is a fresh body without
+// hidden parts, so it can be walked.
 func Split(b hcl.Body, schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
 	native, ok := b.(*hclsyntax.Body)
 	if !ok {

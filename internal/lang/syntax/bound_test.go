@@ -31,7 +31,7 @@ func FuzzDepthBound(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, src string) {
 		if !utf8.ValidString(src) {
-			return // refused before
+			return // rejected before
 		}
 		if bound, ok := depthBound([]byte(src)); ok && measured(src) > bound {
 			t.Errorf("%q is %d deep, the bound is %d", src, measured(src), bound)

@@ -57,8 +57,7 @@ func parseChunks(name string, src []byte) (*hclsyntax.Body, bool) {
 	return join(chunks)
 }
 
-// Cut cuts a text behind the ends of what are blocks nearly always. What a part that parses
-// alone says doesn't depend on what stands around it, in a file whose parts all do so.
+// Cut cuts a text behind the ends of what are blocks nearly always. The result of a part that parses by itself doesn't depend on what stands around it, in a file whose parts all do so.
 func Cut(src []byte) [][]byte {
 	var parts [][]byte
 	for _, c := range divide(src, 0) {

@@ -32,8 +32,8 @@ func lexTemplate(src []byte, name string, start hcl.Pos) (hclsyntax.Tokens, hcl.
 	return hclsyntax.LexTemplate(src, name, start)
 }
 
-// checkDepth refuses text that nests too deeply to be parsed. Text with too
-// few characters that could nest isn't looked at twice.
+// checkDepth rejects text that nests too deeply to be parsed. Text with too few characters
+// that could nest isn't looked at twice.
 func checkDepth(name string, src []byte, lex lexer) (diag.Diagnostic, bool) {
 	weight := 0
 	for _, c := range src {

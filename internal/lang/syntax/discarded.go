@@ -27,15 +27,15 @@ type Discarded struct {
 	Object hcl.Range
 }
 
-// DiscardedAttributes are those of objects in an expression, whose value will be
-// converted to a type. What isn't written out there is left to conversion.
+// DiscardedAttributes are those of objects in an expression, whose value will be converted to
+// a type. Anything that isn't written out there is left to conversion.
 func DiscardedAttributes(expr hcl.Expression, to cty.Type) []Discarded {
 	var list []Discarded
 	discarded(&list, expr, to, nil)
 	return list
 }
 
-// Warning tells whoever wrote it, where the value is that of what is named.
+// Warning informs the caller that wrote it, where the value is that of what is named.
 func (d Discarded) Warning(of string) diag.Diagnostic {
 	if len(d.Path) > 0 {
 		of += ", at " + value.PathName(d.Path) + ","

@@ -139,7 +139,7 @@ func (r *jsonReader) document() *JSONValue {
 	return value
 }
 
-// value reads one value; it is nil only where there is none.
+// value reads one value; it is nil only without one.
 func (r *jsonReader) value() *JSONValue {
 	c := r.peek()
 	start := r.at()

@@ -8,8 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Strict is the content of a body that may have nothing but what a schema names. What
-// it has beside that is a problem that says what there may be, or, for the names of
+// Strict is the content of a body that may have nothing but what a schema names. Other names are a problem that lists the valid ones, or, for the names of
 // instead, what to do instead; "*" stands for all other names there.
 func Strict(b hcl.Body, s *hcl.BodySchema, instead map[string]string) (*hcl.BodyContent, hcl.Diagnostics) {
 	content, diags := b.Content(s)

@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// TestStrict: what isn't expected is told of with what is, or what to do instead.
+// TestStrict: what isn't expected is notified of with what is, or what to do instead.
 func TestStrict(t *testing.T) {
 	s := &hcl.BodySchema{
 		Attributes: []hcl.AttributeSchema{{Name: "b"}, {Name: "a"}, {Name: "need", Required: true}},

@@ -95,8 +95,8 @@ func (e *StringExpr) AsExpression() (hclsyntax.Expression, diag.List) {
 	return ParseExpression([]byte(e.Text), e.SrcRange.Filename, e.inner())
 }
 
-// Elements are the expressions in the list of an attribute, texts in JSON read as
-// expressions. What can't be one is left out, with a problem.
+// Elements are the expressions in the list of an attribute, texts in JSON read as expressions.
+// Anything that can't be one is left out, with a problem.
 func Elements(attr *hcl.Attribute) ([]hclsyntax.Expression, diag.List) {
 	exprs, problems := hcl.ExprList(attr.Expr)
 	var diags diag.List

@@ -1,4 +1,4 @@
-// Package syntax reads one file of configuration into one tree.
+// Package syntax parses one configuration file into one tree.
 //
 // Text in the native syntax is read by hclsyntax, or where it is of the usual
 // form by a reader of its own that makes the same tree; text in JSON by another.

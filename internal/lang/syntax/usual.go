@@ -209,7 +209,7 @@ func (p *usual) literal() string {
 	return ""
 }
 
-// expression reads one without operators. What may come behind it is up to the caller,
+// expression reads one without operators. The text behind it is up to the caller,
 // who accepts nothing that would belong to it.
 func (p *usual) expression() hclsyntax.Expression {
 	if p.depth++; p.depth > usualDepth {

@@ -1,9 +1,8 @@
-// Package coverage notes which parts of programs evaluations have come to: the
-// resources with an instance, the outputs and locals with a value, the branches
-// of conditionals, the conditions and what they came to.
+// Package coverage records test coverage: resources with an instance, evaluated outputs and
+// locals, taken branches, and conditions with their results.
 //
-// It owns what counts as covered. It refuses to know why something is evaluated,
-// and how results are shown.
+// It owns what counts as covered. It doesn't know why something is evaluated, and how results
+// are shown.
 package coverage
 
 import (
@@ -134,8 +133,8 @@ func (r *Recorder) Prepare(p *program.Program) {
 	})
 }
 
-// conditional tells the two branches of a conditional apart. Both are evaluated
-// always, so its condition tells.
+// conditional reports the two branches of a conditional apart. Both are evaluated always, so
+// its condition reports.
 func (r *Recorder) conditional(owner string, e *hclsyntax.ConditionalExpr) {
 	if _, already := e.Condition.(*program.ProbeExpr); already {
 		return
@@ -163,7 +162,7 @@ func (*Recorder) outcome(held, failed *point) func(*hcl.EvalContext, cty.Value) 
 	}
 }
 
-// truth is what a condition comes to in a module that there is.
+// truth is what a condition results in in a module that there is.
 func truth(ctx *hcl.EvalContext, v cty.Value) (is, known bool) {
 	if eval.Modular(ctx) {
 		return false, false

@@ -1,6 +1,6 @@
-// Package filewatch waits for files to change, and notes which files somebody reads.
+// Package filewatch waits for files to change, and records which files are read.
 //
-// It owns looking at files again and again. It refuses to know what is in them.
+// It owns looking at files again and again. It doesn't know what is in them.
 package filewatch
 
 import (
@@ -168,7 +168,7 @@ func (r *Reads) Match(dir, pattern string) ([]string, error) {
 	return found, err
 }
 
-// Files and Dirs are what was asked about so far.
+// Files and Dirs are what was queried so far.
 func (r *Reads) Files() []string { return r.sorted(r.names) }
 
 // Dirs are the directories that names were looked for in.

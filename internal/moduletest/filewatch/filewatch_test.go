@@ -11,8 +11,8 @@ import (
 	"weir.dev/weir/internal/moduletest/filewatch"
 )
 
-// TestWait: what is written, made or removed since Begin is told, in directories
-// as by name, and what was read since is looked at from then on.
+// TestWait: what is written, made or removed since Begin is reported, in directories as by
+// name, and what was read since is inspected from then on.
 func TestWait(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -46,7 +46,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestReads notes what is asked for, whether it is there or not.
+// TestReads notes what is requested, whether it is there or not.
 func TestReads(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), nil, 0o644); err != nil {

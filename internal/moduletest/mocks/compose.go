@@ -109,8 +109,8 @@ func (c *composer) fill(attrs map[string]*schema.Attribute, blocks map[string]*s
 	return cty.ObjectVal(values)
 }
 
-// inOrder are the attributes, in the order of their names where problems may have to
-// be told: only given values have any.
+// inOrder are the attributes, in the order of their names where problems may have to be
+// reported: only given values have any.
 func (c *composer) inOrder(attrs map[string]*schema.Attribute, given cty.Value) iter.Seq2[string, *schema.Attribute] {
 	if given == cty.NilVal {
 		return maps.All(attrs)
@@ -124,7 +124,7 @@ func (c *composer) inOrder(attrs map[string]*schema.Attribute, given cty.Value) 
 	}
 }
 
-// sorted lists names in order, so that problems are told in one.
+// sorted lists names in order, so that problems are reported in one.
 func sorted[T any](all map[string]T) []string {
 	names := make([]string, 0, len(all))
 	for name := range all {

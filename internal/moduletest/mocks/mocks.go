@@ -1,8 +1,7 @@
-// Package mocks stands in for providers: it answers from the schema, from values
-// that tests give, and with made-up values that follow from the address alone.
+// Package mocks mocks providers. It answers from the schema, from values in tests, and with
+// made-up values that depend only on the address.
 //
-// It owns the answers. It refuses to know where the values it is given stand,
-// and starts nothing.
+// It owns the answers. It doesn't know where the values it is given stand, and starts nothing.
 package mocks
 
 import (
@@ -29,8 +28,8 @@ type Given struct {
 // Options say what a stand-in answers.
 type Options struct {
 	Schemas *provider.Schemas
-	// Given returns what there is for an instance; for a real provider whose
-	// objects are partly made up, ok says whether this is one of them.
+	// Given returns everything that exists for an instance; for a real provider whose objects
+	// are partly made up, ok says whether this is one of them.
 	Given func(addr.Instance) (g Given, ok bool)
 	Seed  uint64
 	// Strict: values that can't be used are errors. They are left out otherwise.

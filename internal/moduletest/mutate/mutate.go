@@ -1,9 +1,8 @@
-// Package mutate makes small changes to programs, as mistakes would: a condition
-// that always holds, swapped branches, another comparison, another constant, an
-// argument that is left out.
+// Package mutate generates small changes to programs for mutation testing: a condition that
+// always holds, swapped branches, another comparison or constant, a missing argument.
 //
-// It owns which changes there are and their order, which is always the same. It
-// refuses to know who tries them.
+// It owns which changes there are and their order, which is always the same. It doesn't know
+// who tries them.
 package mutate
 
 import (
@@ -35,8 +34,8 @@ func List(p *program.Program) []Mutant {
 	return e.list
 }
 
-// Apply makes a change to a program that was compiled from the sources that the
-// change was listed for. Others it leaves alone.
+// Apply makes a change to a program that was compiled from the sources that the change was
+// listed for. Others it leaves only.
 func (m Mutant) Apply(p *program.Program) {
 	if p.Dir == m.Dir {
 		p.Edit((&editor{dir: p.Dir, chosen: m.nth}).edit)

@@ -1,9 +1,8 @@
-// Package quickcheck makes up values for variables, by their types and by what
-// their validations mention, and simpler ones of values that were found wanting.
+// Package quickcheck generates values for variables by their types and validations, and simpler
+// ones after a failure.
 //
-// It owns which values those are: they follow from a seed alone. It refuses to
-// know what is done with them, and doesn't evaluate validations: who does leaves
-// out what they refuse.
+// It owns which values those are: they follow from a seed alone. It doesn't know what is done
+// with them, and doesn't evaluate validations: who does leaves out what they reject.
 package quickcheck
 
 import (
@@ -148,7 +147,7 @@ func (g *Generator) mentioned(e *program.Expr) {
 		}
 		return nil
 	})
-	// What is a pattern is no text to match it.
+	// Anything that is a pattern is no text to match it.
 	g.texts = slices.DeleteFunc(g.texts, func(s string) bool { return slices.Contains(g.patterns, s) })
 }
 
@@ -195,7 +194,7 @@ func (g *Generator) of(ty cty.Type) cty.Value {
 		for _, v := range g.elements(ty.ElementType()) {
 			values[g.name()] = v
 		}
-		return cty.ObjectVal(values) // whoever takes it makes them alike
+		return cty.ObjectVal(values) // the caller that takes it makes them alike
 	case ty.IsTupleType():
 		var values []cty.Value
 		for _, t := range ty.TupleElementTypes() {
@@ -215,8 +214,8 @@ func (g *Generator) of(ty cty.Type) cty.Value {
 	return cty.NullVal(ty)
 }
 
-// collection makes a list or set. Where the elements differ in what they leave
-// out, whoever takes the value makes them alike.
+// collection makes a list or set. Where the elements differ in what they leave out, the caller
+// that takes the value makes them alike.
 func collection(ty cty.Type, values []cty.Value) cty.Value {
 	switch {
 	case len(values) == 0 && ty.IsSetType():

@@ -108,8 +108,7 @@ variable "list" { type = list(object({ a = optional(string) })) }
 	}
 }
 
-// TestSimpler: simpler values come to an end, and to the simplest that a property
-// allows.
+// TestSimpler: simpler values end, and to the simplest that a property allows.
 func TestSimpler(t *testing.T) {
 	list := func(texts ...string) cty.Value {
 		var values []cty.Value

@@ -152,10 +152,10 @@ func (r *reader) test(f *File, b *hcl.Block) {
 	r.experimental(attrs["skip_cleanup"])
 }
 
-// experimental refuses what released engines refuse too.
+// experimental rejects what released engines reject too.
 func (r *reader) experimental(attr *hcl.Attribute) {
 	if attr != nil {
-		r.diags.Add(diag.Unsupported.As("Invalid attribute").Error(attr.NameRange, "The %s argument isn't supported: what a test makes is always destroyed.", attr.Name))
+		r.diags.Add(diag.Unsupported.As("Invalid attribute").Error(attr.NameRange, "The %s argument isn't supported: objects of a test are always destroyed.", attr.Name))
 	}
 }
 

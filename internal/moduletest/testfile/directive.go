@@ -12,8 +12,8 @@ import (
 	"weir.dev/weir/internal/lang/syntax"
 )
 
-// Comments above a run that begin with this word ask for what the language of the
-// other engines has no word for. To those they are comments.
+// Comments above a run that begin with this word ask for what the language of the other
+// programs has no word for. To those they are comments.
 const directiveWord = "weir:"
 
 // directives reads the comments that ask for something.

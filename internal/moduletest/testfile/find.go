@@ -50,7 +50,7 @@ func Find(files module.Files, dir, tests string, d dialect.Dialect) []string {
 		}
 		names, err := files.List(filepath.Join(dir, filepath.FromSlash(sub)))
 		if err != nil {
-			continue // there are none
+			continue // none exist
 		}
 		for _, name := range sift(names, extension, d) {
 			list = append(list, path.Join(sub, name))
@@ -126,8 +126,7 @@ func Load(files module.Files, dir, tests string, d dialect.Dialect) ([]*File, di
 	return list, diags
 }
 
-// read adds what the files in the mock's directory say. What the test file says
-// itself counts more.
+// read adds what the files in the mock's directory say. The test file's own settings win.
 func (m *Mock) read(files module.Files, dir string, d dialect.Dialect) diag.List {
 	var diags diag.List
 	source := filepath.Join(dir, filepath.FromSlash(m.Source))

@@ -1,8 +1,6 @@
-// Package testfile reads test files: which there are, and what one says, as a
-// typed structure with every mistake that needs no value reported.
+// Package testfile finds and parses test files, and reports every mistake that needs no value.
 //
-// It evaluates constants only. It refuses to know modules, providers and how
-// anything is run.
+// It evaluates constants only. It doesn't know modules, providers and how anything is run.
 package testfile
 
 import (
@@ -148,7 +146,7 @@ type Run struct {
 	// Problems are found when the run's turn comes, or by who only checks files.
 	Problems diag.List
 
-	// StateKey tells apart the states of a file; empty for that of the module.
+	// StateKey reports apart the states of a file; empty for that of the module.
 	StateKey string
 	Parallel bool
 

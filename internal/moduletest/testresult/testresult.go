@@ -1,5 +1,5 @@
-// Package testresult is what came of tests: a noun between package moduletest, which
-// carries them out, and the views.
+// Package testresult defines the results of tests, between package moduletest, which runs them, and
+// the views.
 package testresult
 
 import (
@@ -101,13 +101,13 @@ type Label struct {
 	Run  string `json:"run"`   // that changed it last
 }
 
-// A Report is told what happens, by one goroutine at a time.
+// A Report learns what happens, by one goroutine at a time.
 type Report interface {
 	FileStarts(f *File)
 	RunEnds(f *File, r *Run)
 	CleanupStarts(f *File)
-	// Cleaned tells of a state that was destroyed; left has the objects that are
-	// still there, nil without.
+	// Cleaned reports a state that was destroyed; left has the objects that are still there,
+	// nil without.
 	Cleaned(f *File, r *Run, diags diag.List, left *state.Snapshot)
 	FileEnds(f *File)
 }

@@ -1,7 +1,7 @@
-// Package ociregistry reads from registries of the OCI: what a tag names, and the content
-// behind digests, which it is held to.
+// Package ociregistry reads from OCI registries: the manifest of a tag, and content by digest,
+// which it verifies.
 //
-// It owns the protocol, and how registries are asked for tokens. It refuses to know what
+// It owns the protocol, and how registries are asked for tokens. It doesn't know what
 // artifacts mean, and where names and passwords are kept.
 package ociregistry
 
@@ -49,7 +49,7 @@ func later(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// Check refuses names that no registry has.
+// Check rejects names that no registry has.
 func (r Repository) Check() error {
 	switch {
 	case r.Registry == "" || strings.ContainsAny(r.Registry, "/@?#"):
@@ -60,7 +60,7 @@ func (r Repository) Check() error {
 	return nil
 }
 
-// CheckTag refuses tags that no registry has.
+// CheckTag rejects tags that no registry has.
 func CheckTag(tag string) error {
 	if !tagName().MatchString(tag) {
 		return fmt.Errorf("%q isn't a tag: it has up to 128 letters, digits and _ . -", tag)
@@ -163,8 +163,8 @@ func (c *Client) Manifest(ctx context.Context, from Repository, reference, media
 	return content, digest, check.verify()
 }
 
-// Blob writes the content behind a digest, which is that large. What was written counts only
-// without an error.
+// Blob writes the content behind a digest, which is that large. Anything that was written
+// counts only without an error.
 func (c *Client) Blob(ctx context.Context, from Repository, digest string, size int64, to io.Writer) error {
 	check, err := newSum(digest)
 	if err != nil {
@@ -205,7 +205,7 @@ func newSum(digest string) (*sum, error) {
 	return &sum{h, digest}, nil
 }
 
-// CheckDigest refuses what isn't a digest.
+// CheckDigest rejects what isn't a digest.
 func CheckDigest(digest string) error {
 	_, err := newSum(digest)
 	return err
@@ -227,7 +227,7 @@ func host(registry string) string {
 	return registry
 }
 
-// get makes a request, and again with a token if one is asked for.
+// get makes a request, and again with a token if one is requested.
 func (c *Client) get(ctx context.Context, from Repository, path, accept string) (*http.Response, error) {
 	path, query, _ := strings.Cut(path, "?")
 	at := &url.URL{Scheme: "https", Host: host(from.Registry), Path: "/v2/" + from.Name + "/" + path, RawQuery: query}
@@ -311,7 +311,7 @@ func (c *Client) authorize(ctx context.Context, from Repository, asked []string)
 		}
 	}
 	if header == "" {
-		return &Refusal{Status: http.StatusUnauthorized, Message: fmt.Sprintf("the registry asks for credentials for %s, and there are none that it takes", from)}
+		return &Refusal{Status: http.StatusUnauthorized, Message: fmt.Sprintf("the registry asks for credentials for %s, and accepts none of the known ones", from)}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

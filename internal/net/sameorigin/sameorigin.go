@@ -1,8 +1,8 @@
-// Package sameorigin keeps credentials, and what is sent with them, with the server
-// they are for, whatever redirects say.
+// Package sameorigin sends credentials only to the server that they are for, whatever redirects
+// say.
 //
-// It owns what counts as the same server, and the two ways to deal with
-// redirects to another one. It refuses to know which credentials there are.
+// It owns what counts as the same server, and the two ways to deal with redirects to another
+// one. It doesn't know which credentials there are.
 package sameorigin
 
 import (

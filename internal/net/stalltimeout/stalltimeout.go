@@ -1,8 +1,8 @@
-// Package stalltimeout gives up on servers that take a request and then do nothing.
+// Package stalltimeout aborts requests to servers that accept them and then stall.
 //
-// It owns when that is so: nothing came or went for a while. How long a request
-// takes as a whole doesn't matter, since states and networks have all sizes. It
-// refuses to know protocols, and whether a request is worth another try.
+// It owns when that is so: nothing came or went for a while. How long a request takes as a
+// whole doesn't matter, since states and networks have all sizes. It doesn't know protocols,
+// and whether a request is worth another try.
 package stalltimeout
 
 import (
@@ -64,8 +64,8 @@ type Pulse struct{ last atomic.Int64 }
 // Beat says that something came or went just now.
 func (p *Pulse) Beat() { p.last.Store(time.Now().UnixNano()) }
 
-// Watch returns a context that ends when there was no beat for that long. Whoever
-// calls it sees to end, once the request is over.
+// Watch returns a context that ends when there was no beat for that long. A caller that calls
+// it sees to end, once the request is over.
 func (p *Pulse) Watch(ctx context.Context, server string, limit time.Duration) (_ context.Context, end func()) {
 	if limit <= 0 {
 		return ctx, func() {}

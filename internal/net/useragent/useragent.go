@@ -1,6 +1,6 @@
-// Package useragent says in HTTP requests who asks.
+// Package useragent sets the user agent of HTTP requests.
 //
-// It owns the name and the header. It refuses to know what is asked for.
+// It owns the name and the header. It doesn't know what is requested.
 package useragent
 
 import (

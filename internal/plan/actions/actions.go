@@ -1,9 +1,9 @@
-// Package actions plans what is done around the change of an object beside the change
-// itself: which actions are invoked, what provisioners need, and what is replaced for it.
-// It also plans the actions that somebody asks for.
+// Package actions plans the additions to an object's change: invoked actions, needs of
+// provisioners, and replacements that it triggers. It also plans actions from the command
+// line.
 //
-// It owns when an action is invoked, and what is asked of its provider before. It
-// refuses to know how the change came about.
+// It owns when an action is invoked, and what is asked of its provider before. It doesn't know
+// how the change came about.
 package actions
 
 import (
@@ -29,11 +29,11 @@ import (
 type Actions struct {
 	Context context.Context
 	Pool    *providerclient.Pool
-	// AllowDeferral: providers may put off what they can't plan yet.
+	// AllowDeferral: providers may deferred what they can't plan yet.
 	AllowDeferral bool
 }
 
-// happens reports whether a change comes to an event.
+// happens reports whether a change results in an event.
 func happens(e actiontrigger.Event, a plan.Action) bool {
 	switch e {
 	case actiontrigger.BeforeCreate, actiontrigger.AfterCreate:
@@ -85,7 +85,7 @@ func (a Actions) one(t *promise.Task, i *eval.Instance, c *plan.Change, ref *pro
 	}
 	reason, more := a.Plan(t, actions[0], caller, inv)
 	if diags.Append(more); !more.HasErrors() && !t.Current().Failed() && inv.Event.Ends() && !inv.Config.IsWhollyKnown() {
-		diags.Add(UnknownInvocation.Error(actions[0].Resource.Range, "What %s is configured with when %s is destroyed has to be known in the plan: what it follows from may be gone by then.", actions[0], c.Addr))
+		diags.Add(UnknownInvocation.Error(actions[0].Resource.Range, "The configuration of %s when %s is destroyed has to be known in the plan: its references may be gone by then.", actions[0], c.Addr))
 	}
 	return reason, diags
 }
@@ -134,7 +134,7 @@ func Leaving(f *eval.Frame, i addr.Instance) *eval.Instance {
 }
 
 // Replaces reports whether a change to what the reference names, which may be nil, replaces
-// whoever refers to it in replace_triggered_by; creations says whether creating does.
+// the caller that refers to it in replace_triggered_by; creations says whether creating does.
 func Replaces(c *plan.Change, ref *program.Ref, creations bool) bool {
 	if c == nil {
 		return false

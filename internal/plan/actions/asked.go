@@ -14,8 +14,7 @@ import (
 	"weir.dev/weir/internal/plan/graphbuilder"
 )
 
-// An Asking plans the invocation of an action that somebody asks for. What its
-// configuration refers to is as it is.
+// An Asking plans the invocation of an action that somebody asks for. Its references have their present values.
 type Asking struct {
 	Actions
 	Root   *eval.Frame

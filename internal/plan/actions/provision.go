@@ -12,7 +12,7 @@ import (
 	"weir.dev/weir/internal/provider/provisioner"
 )
 
-// CannotRun refuses a provisioner before anything is done that it belongs to, by what is
+// CannotRun rejects a provisioner before anything is done that it belongs to, by what is
 // written down about it.
 func CannotRun(p *program.Provisioner) diag.List {
 	var diags diag.List
@@ -37,7 +37,7 @@ func CannotRun(p *program.Provisioner) diag.List {
 	if typ == nil {
 		return nil
 	}
-	// Where it refers to something it is looked at when the connection is made.
+	// Where it refers to something it is inspected when the connection is made.
 	if v, problems := typ.Expr.Value(nil); !problems.HasErrors() && v.Type() == cty.String && v.IsKnown() && !v.IsNull() && v.AsString() != "" && v.AsString() != "ssh" {
 		diags.Add(diag.BadProvisioner.As("Unsupported connection type").Error(typ.Expr.Range(), "Connections are over SSH, and this one wants %q, so nothing is done to the object. Windows has OpenSSH as well: install it when the machine is made, and use type = \"ssh\" with target_platform = \"windows\".", v.AsString()))
 	}

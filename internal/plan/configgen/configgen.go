@@ -1,9 +1,7 @@
-// Package configgen writes the configuration that an existing object would
-// have had, for objects that are imported without one.
+// Package configgen generates configuration of existing objects that are imported without one.
 //
-// It owns the choice of what is written: what the schema lets a configuration
-// set and the object has. It refuses to ask providers and to write files.
-// Secrets are never written.
+// It owns the choice of what is written: what the schema lets a configuration set and the
+// object has. It doesn't ask providers or write files. Secrets are never written.
 package configgen
 
 import (
@@ -132,9 +130,8 @@ func unset(v cty.Value) bool {
 	return true
 }
 
-// attribute is the expression for an attribute. What isn't told is empty, with
-// a comment that says why; what isn't set is null, so that people see what could
-// be.
+// attribute is the expression for an attribute. Anything that isn't reported is empty, with a
+// comment that says why; what isn't set is null, so that people see what could be.
 func attribute(a *schema.Attribute, v cty.Value) hclwrite.Tokens {
 	note := ""
 	if a.WriteOnly {

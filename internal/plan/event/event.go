@@ -1,5 +1,5 @@
-// Package event holds what the engine tells while it works, for whoever
-// shows progress. It owns the noun only: no clock, no terminal.
+// Package event defines the events that the engine sends while it works. It has no clock and
+// no terminal.
 package event
 
 import (
@@ -13,11 +13,11 @@ import (
 type Kind uint8
 
 const (
-	RefreshStart      Kind = iota + 1 // a provider is asked for the present form of an object
+	RefreshStart      Kind = iota + 1 // a provider is requested the present form of an object
 	RefreshComplete                   //
 	ReadStart                         // a data source is read
 	ReadComplete                      //
-	ApplyStart                        // Action tells what is done to the object
+	ApplyStart                        // Action reports what is done to the object
 	ApplyComplete                     //
 	ApplyErrored                      //
 	ProvisionStart                    // Provisioner is the type
@@ -36,7 +36,7 @@ const (
 	ActionComplete                    //
 	ActionErrored                     // Text is why
 	ListStart                         // a list resource is asked, Listing
-	ListFound                         // Found is what the provider tells of
+	ListFound                         // Found is what the provider reports
 	ListComplete                      //
 	PlanBegin                         // a plan is made; Count objects are in the state
 	PlanEnd                           //
@@ -81,7 +81,7 @@ type Event struct {
 	Slowed  *ratelimit.Slowed
 }
 
-// Begins reports whether the event tells of the beginning of a step that people count.
+// Begins reports whether the event reports the beginning of a step that people count.
 func (e Event) Begins() bool { return e.Kind == ApplyStart || e.Kind == ActionStart }
 
 // A Sink receives events. It must not block for long.

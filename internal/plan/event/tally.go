@@ -5,8 +5,8 @@ import (
 	"weir.dev/weir/internal/plan/execgraph"
 )
 
-// A Tally counts the steps of an apply that people count, as they end. What has provisioners
-// has ended when these have.
+// A Tally counts the steps of an apply that people count, as they end. Anything that has
+// provisioners has ended when these have.
 type Tally struct {
 	Total, Done, Failed, Skipped int
 

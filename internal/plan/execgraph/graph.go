@@ -1,9 +1,8 @@
-// Package execgraph holds the execution graph: every step of an apply and
-// what each waits for, decided once at plan.
+// Package execgraph defines the execution graph: every step of an apply and its prerequisites,
+// decided once at plan.
 //
-// It owns the steps as data, their printed forms and their verification. It
-// refuses to know how a step is done (package apply) or why it is there
-// (package planner).
+// It owns the steps as data, their printed forms and their verification. It doesn't know how a
+// step is done (package apply) or why it is there (package planner).
 package execgraph
 
 import (
@@ -93,8 +92,8 @@ var takes = [len(kindNames)][]Kind{
 	Apply: {Finalize}, RestoreDeposed: {Depose, Apply}, Provision: {Apply}, CloseEphemeral: {OpenEphemeral},
 }
 
-// Closes reports whether steps of the kind end what others have begun: they
-// are done also when the run is stopped.
+// Closes reports whether steps of the kind end what others have started: they are done also
+// when the run is stopped.
 func (k Kind) Closes() bool {
 	return k == CloseProvider || k == CloseEphemeral || k == RestoreDeposed
 }
@@ -145,7 +144,7 @@ type Step struct {
 	After []ID
 	When  When
 	Of    ID // meaningful with OnFailure
-	// Takes are the steps whose outcome this one goes on with, ascending: what Finalize has
+	// Takes are the steps whose outcome this one continues with, ascending: what Finalize has
 	// planned, Depose has put aside, Apply has made or OpenEphemeral has opened. It waits for
 	// them, maybe by way of others.
 	Takes []ID

@@ -79,7 +79,7 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// TestLabels: steps that can be told apart have labels that can be.
+// TestLabels: steps that can be known apart have labels that can be.
 func TestLabels(t *testing.T) {
 	labels := map[string]int{}
 	for id, s := range sample(t).Steps {

@@ -17,10 +17,10 @@ import (
 // that others in the list lead to are left out. With a limit the lists of a
 // state grow with its objects; without one, with their square.
 //
-// A direct dependency is never left out, so whoever follows the lists from
-// object to object finds all that is transitive. Who doesn't follow them
-// misses an order only between the deletions of two objects with so many
-// resources on the paths between them, all of which stay.
+// A direct dependency is never left out, so the caller that follows the lists from object to
+// object finds all that is transitive. Anyone who doesn't follow them misses an order only
+// between the deletions of two objects with so many resources on the paths between them, all
+// of which stay.
 const enough = 32
 
 // dependencies computes the lists of resources that are stored with objects:

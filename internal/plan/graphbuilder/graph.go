@@ -1,9 +1,9 @@
-// Package graphbuilder makes the execution graph of what a plan has recorded: which step
-// waits for which, which replacements create first, what is stored with objects of
-// what they depend on, and whom a deletion gets in the way of.
+// Package graphbuilder builds the execution graph from a recorded plan: the order of steps,
+// replacements that create first, stored dependencies of objects, and users that block a
+// deletion.
 //
-// It is a function of the recorded objects and of what their cells have read. It
-// refuses to know how changes came about.
+// It is a function of the recorded objects and of what their cells have read. It doesn't know
+// how changes came about.
 package graphbuilder
 
 import (
@@ -52,8 +52,8 @@ type Input struct {
 	Root  *eval.Frame
 	// Provider is the cell of a provider configuration, nil for one that wasn't opened.
 	Provider func(addr.ProviderConfig) *promise.Node
-	// Batch tells how many objects of a type a provider instance changes in one call; nil for
-	// one at a time.
+	// Batch reports how many objects of a type a provider instance changes in one call; nil
+	// for one at a time.
 	Batch func(at addr.ProviderConfig, typ string) int
 	// Deferred reports whether a cell depends on something that waits for another round.
 	Deferred func(*promise.Node) bool
@@ -105,7 +105,7 @@ type builder struct {
 	invocations map[*plan.Invocation]int // their numbers in the plan, from 1
 }
 
-// A vertex tells what an order.Object stands for.
+// A vertex reports what an order.Object stands for.
 type vertex struct {
 	object   *Object                // a resource instance object
 	provider *eval.ProviderInstance // a provider instance
@@ -489,8 +489,8 @@ func (b *builder) leftOf(n *promise.Node) int {
 }
 
 // addStateEdges adds what is stored with the objects. Where the state doesn't narrow
-// dependencies, because another engine has written it, the configuration does, as long
-// as it leads to the same resources; p is nil where that isn't known.
+// dependencies, because another program has written it, the configuration does, as long as it
+// leads to the same resources; p is nil where that isn't known.
 func (b *builder) addStateEdges(p *plan.Plan) {
 	members := sync.OnceValue(b.members)
 	for i, o := range b.objects {
@@ -524,7 +524,7 @@ func (b *builder) addStateEdges(p *plan.Plan) {
 
 // Needed goes over what an object of the user depends on, as the state has it:
 // dependencies that are narrowed are passed to one, by instances, and others to all.
-// What the object needs only through others follows from what these need, unless one
+// Indirect dependencies follow from the direct ones, unless one
 // of these isn't there any more: no instance that is named, or none of a resource.
 func Needed(user addr.Instance, deps []addr.Resource, uses []state.Uses, there func(addr.Instance) bool, some func(addr.Resource) bool, one func(addr.Instance), all func(addr.Resource)) {
 	broken := len(uses) > 0 && slices.ContainsFunc(deps, func(dep addr.Resource) bool {

@@ -12,9 +12,9 @@ import (
 	"weir.dev/weir/internal/plan/order"
 )
 
-// warnInUse warns of objects that are deleted although somebody who uses them
-// is updated only later: providers that refuse to delete what is in use will
-// refuse that. Where a replacement demands it, the way out is to create first.
+// warnInUse warns of objects that are deleted although somebody who uses them is updated only
+// later: providers that reject to delete what is in use will reject that. Where a replacement
+// demands it, the way out is to create first.
 func (b *builder) warnInUse(result order.Result) diag.List {
 	w := &usage{b: b, result: result, at: places(result.Steps, len(b.vertices)), memo: map[[2]int][]int{}}
 	blamed := map[int][]int{} // objects to create first, with those in their way
@@ -82,8 +82,8 @@ func (w *usage) before(user int) []int {
 	return list
 }
 
-// several is how many deleted objects of a group are looked at: a warning
-// doesn't need all of them.
+// several is how many deleted objects of a group are inspected: a warning doesn't need all of
+// them.
 const several = 16
 
 // gone lists the objects that a vertex stands for and that are deleted
@@ -177,7 +177,7 @@ func (w *usage) warning(o *Object, users []int) diag.Diagnostic {
 	}
 	d := diag.Diagnostic{
 		Severity: diag.Warning, Code: InUse.Name, Summary: InUse.Summary, Address: o.Addr.String(),
-		Detail: fmt.Sprintf("The plan deletes %s before it creates the replacement, and what refers to it is updated only afterwards: %s. Many providers refuse to delete what is in use; then apply fails there. To have the replacement created first and the old object deleted when nobody uses it any more, add this to the resource block of %s:\n\n  lifecycle {\n    create_before_destroy = true\n  }", o.Addr, who, o.Addr.Resource.Erase()),
+		Detail: fmt.Sprintf("The plan deletes %s before it creates the replacement, and what refers to it is updated only afterwards: %s. Many providers can't delete objects in use; then apply fails there. To have the replacement created first and the old object deleted when nobody uses it any more, add this to the resource block of %s:\n\n  lifecycle {\n    create_before_destroy = true\n  }", o.Addr, who, o.Addr.Resource.Erase()),
 	}
 	if o.Instance != nil {
 		d.Subject = o.Instance.Resource.Range.Ptr()

@@ -10,7 +10,7 @@ import (
 	"weir.dev/weir/internal/testing/testkit"
 )
 
-// deposed is what tells an object that is set aside from others, by chance.
+// deposed is what reports an object that is set aside from others, by chance.
 var deposed = regexp.MustCompile(`\(deposed object [0-9a-f]{8}\)`)
 
 // graph checks the steps of a plan, as they are printed.

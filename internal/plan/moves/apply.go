@@ -30,8 +30,8 @@ func (t *Table) Apply(prior []addr.Instance) (moved map[addr.Instance]addr.Insta
 	p := newPlaces(t.from, prior)
 	arrived := arrivals{}
 	for _, s := range t.statements {
-		// Who is in the way counts before anything moves, so that the order
-		// within a statement doesn't matter.
+		// Anyone who is in the way counts before anything moves, so that the order within a
+		// statement doesn't matter.
 		var free []addr.Instance
 		for _, group := range p.matching(s) {
 			diags.Append(arrived.add(s, group[0]))

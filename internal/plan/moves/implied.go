@@ -28,8 +28,8 @@ func (r Repetition) key() (addr.Key, bool) {
 	return addr.NoKey, false
 }
 
-// A Declarations tells how the configuration repeats what it declares, and
-// where. Addresses carry keys, which don't matter.
+// A Declarations reports how the configuration repeats what it declares, and where. Addresses
+// carry keys, which don't matter.
 type Declarations interface {
 	Resource(addr.Resource) (Repetition, hcl.Range)
 	Call(caller addr.Module, c addr.Call) (Repetition, hcl.Range)

@@ -1,10 +1,9 @@
-// Package moves finds out where objects were before: it compiles moved
-// statements, explicit and implied ones, into a table that answers from which
-// addresses the object at a desired address may come.
+// Package moves finds the former addresses of objects. It compiles explicit and implied moved
+// statements into a table from desired to former addresses.
 //
-// It owns the meaning of statements: what they match, in what order they
-// apply, how chains of them collapse, and which of them contradict each
-// other. It refuses to know states and plans; callers say what exists.
+// It owns the meaning of statements: what they match, in what order they apply, how chains of
+// them collapse, and which of them contradict each other. It doesn't know states and plans;
+// callers say what exists.
 package moves
 
 import (

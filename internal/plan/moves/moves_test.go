@@ -66,7 +66,7 @@ func texts(is []addr.Instance) string {
 	return strings.Join(out, " ")
 }
 
-// Each of several objects would come to the address alone.
+// Each of several objects would come to the address only.
 func TestMoves(t *testing.T) {
 	tests := map[string]struct {
 		statements []string
@@ -404,7 +404,7 @@ func slowly(table *Table, prior []addr.Instance) (map[addr.Instance]addr.Instanc
 	return now, blocked
 }
 
-// Moving all at once comes to the same as moving one by one.
+// Moving all at once gives the same result as moving one by one.
 func TestRandomMoves(t *testing.T) {
 	found, stopped := 0, 0
 	for seed := range *cases {

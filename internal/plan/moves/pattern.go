@@ -62,7 +62,7 @@ func (p pattern) erased() string {
 	return b.String()
 }
 
-// mask tells the places of any keys.
+// mask reports the places of any keys.
 func (p pattern) mask() string {
 	var b strings.Builder
 	for _, k := range p.keys() {

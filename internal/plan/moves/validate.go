@@ -37,9 +37,9 @@ func (o Object) noun() (long, short string) {
 	return "module instance", "instance"
 }
 
-// Validate checks the statements against what the configuration has after
-// expansion. Instances lists the instances of a module that is given without
-// keys; declared tells whether the configuration has the object, and where.
+// Validate checks the statements against what the configuration has after expansion. Instances
+// lists the instances of a module that is given without keys; declared reports whether the
+// configuration has the object, and where.
 func (t *Table) Validate(instances func(addr.Module) []addr.Module, declared func(Object) (hcl.Range, bool)) diag.List {
 	var diags diag.List
 	check := contradictions{}
@@ -50,7 +50,7 @@ func (t *Table) Validate(instances func(addr.Module) []addr.Module, declared fun
 		for _, in := range instances(s.Module) {
 			from, to := s.ends(in)
 			if from == to {
-				continue // Compile has told
+				continue // Compile has reported
 			}
 			if r, still := declared(from); still {
 				long, short := from.noun()

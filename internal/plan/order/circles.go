@@ -58,7 +58,7 @@ type circles struct {
 	ends         map[int]bool // deletions and what joins some
 }
 
-// newCircles finds the circles; nil when there are none.
+// newCircles finds the circles; nil without one.
 func newCircles(g *graph, b *builder) *circles {
 	core := circular(b.after)
 	if core == nil {
@@ -193,8 +193,8 @@ func (c *circles) hold() {
 	}
 }
 
-// circular marks the steps on circles and between them, by number-1; nil when there are
-// none. after has what each waits for.
+// circular marks the steps on circles and between them, by number-1; nil without one. after
+// has what each waits for.
 func circular(after [][]int) []bool {
 	waiting, waited := make([]int, len(after)), make([]int, len(after))
 	next := inverse(after, 1)

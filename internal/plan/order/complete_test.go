@@ -250,7 +250,7 @@ func (r *traced) legs() (contradiction bool) {
 			}
 			xo, yo := r.objects[x/2], r.objects[y/2]
 			updates := x%2 == 0 && xo.Stored && !xo.Delete && !xo.Forgets
-			// What is invoked for a deletion may be what the provider is needed for.
+			// Anything that is invoked for a deletion may be what the provider is needed for.
 			alone := len(xo.endsThrough())+len(yo.endsThrough()) == 2
 			same := x%2 == 1 && xo.Provider == yo.Provider && alone || x == y-1
 			if !core(x) || !core(y) || y%2 == 0 || yo.Provider == 0 || same && !updates {

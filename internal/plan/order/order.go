@@ -1,15 +1,13 @@
-// Package order decides in what order objects are created, updated and
-// deleted: a pure function over numbered objects with a proof that it never
-// makes a cycle.
+// Package order decides in what order objects are created, updated and deleted: a pure
+// function over numbered objects with a proof that it never makes a cycle.
 //
-// An object has up to two legs, one that creates or updates it and one that
-// deletes what was there before. What can be found out about a replacement
-// without an effect may be a third. The caller says which legs there are and who
-// depends on whom, by configuration and by what is stored; the package says
-// which objects are replaced with create before destroy (CBD), which steps the
-// legs consist of, what has to be opened and closed for them, and which step
-// waits for which: what it returns is all that is run. It refuses addresses,
-// states and providers, which it knows by their numbers.
+// An object has up to two legs, one that creates or updates it and one that deletes what was
+// there before. The final plan of a replacement may be a third.
+// The caller says which legs there are and who depends on whom, by configuration and by what
+// is stored; the package says which objects are replaced with create before destroy (CBD),
+// which steps the legs consist of, what has to be opened and closed for them, and which step
+// waits for which: what it returns is all that is run. It rejects addresses, states and
+// providers, which it knows by their numbers.
 //
 // # Rules
 //
@@ -57,21 +55,20 @@
 //
 // # Why there is no cycle
 //
-// What is free and what is prepared, dependencies first; deletions without CBD, dependents
-// first; then other creations, dependencies first; then deletions with CBD,
-// dependents first: this order keeps all rules, if whatever an object with CBD
-// had a stored dependency on is deleted with CBD too. The flags are chosen so: CBD spreads from configured objects
-// that want it to everything they depend on, and a leftover (an object
-// without configuration) gets it only where that holds already.
+// Anything that is free and what is prepared, dependencies first; deletions without CBD,
+// dependents first; then other creations, dependencies first; then deletions with CBD,
+// dependents first: this order keeps all rules, if whatever an object with CBD had a stored
+// dependency on is deleted with CBD too. The flags are chosen so: CBD spreads from configured
+// objects that want it to everything they depend on, and a leftover (an object without
+// configuration) gets it only where that holds already.
 //
-// R8 makes nothing but deletions wait for what they didn't wait for anyway: who
-// creates depends on the provider by configuration. R9 and R10 add what nobody
-// waits for but closings and what comes last, in this order. So a circle leads from the opening
-// of a provider to one of its deletions, and R11 breaks it there: from such a
-// deletion the way goes on to others of the same provider and to the creation in the
-// object's place, which isn't free, and from that only to what depends on it by
-// configuration, other providers and their deletions included, never back to
-// what the first provider depends on.
+// R8 makes nothing but deletions wait for what they didn't wait for anyway: who creates
+// depends on the provider by configuration. R9 and R10 add what nobody waits for but closings
+// and what comes last, in this order. So a circle leads from the opening of a provider to one
+// of its deletions, and R11 breaks it there: from such a deletion the way continues to others
+// of the same provider and to the creation in the object's place, which isn't free, and from
+// that only to what depends on it by configuration, other providers and their deletions
+// included, never back to what the first provider depends on.
 package order
 
 import "slices"
@@ -83,12 +80,10 @@ type Object struct {
 	Delete bool // there is a leg that deletes
 
 	// Reads: the creation, of what wasn't stored, only reads and lets go of
-	// nothing. What it waits for beside its configuration, objects that go, is
-	// in State.
+	// nothing. State has its other prerequisites: objects that are deleted.
 	Reads bool
 
-	// Opens: the creation only opens what others need for their legs. Who
-	// depends on an object without legs doesn't wait for what that would need.
+	// Opens: the creation only opens what others need for their legs. Dependents of an object without legs don't wait for its dependencies.
 	Opens bool
 	// Wanted: it is opened also where nobody waits for that.
 	Wanted bool
@@ -197,9 +192,9 @@ type Step struct {
 	Nth int
 	// After lists the steps that come before, by their index, ascending.
 	After []int
-	// Takes lists those of them whose outcome the step goes on with: a creation what
-	// was prepared, its second part the object, the taking back what was put aside and
-	// the creation, a closing what was opened.
+	// Takes lists those of them whose outcome the step continues with: a creation what was
+	// prepared, its second part the object, the taking back what was put aside and the
+	// creation, a closing what was opened.
 	Takes []int
 }
 

@@ -263,7 +263,7 @@ func direct(objects []Object, cbd []bool) [][]bool {
 	return legs
 }
 
-// needs is what creations depend on by configuration. What has no legs needs nothing
+// needs is what creations depend on by configuration. Anything that has no legs needs nothing
 // opened.
 func needs(objects []Object) [][]bool {
 	return closure(func(i, j int) bool {
@@ -485,7 +485,7 @@ func TestStoredCircles(t *testing.T) {
 		if got.Cycle != nil {
 			t.Fatal(got.Cycle)
 		}
-		// What remains follows the rules.
+		// The rest follows the rules.
 		clean := slices.Clone(objects)
 		for i := range clean {
 			clean[i].State = slices.DeleteFunc(slices.Clone(clean[i].State), func(j int) bool {

@@ -148,7 +148,7 @@ func shareWith(changes []*plan.Change, s *execgraph.Step) {
 // leastRecord is less than the bytes that any record takes.
 const leastRecord = 6
 
-// elements begins to read an array, of which it tells the length. None is an empty one.
+// elements begins to read an array, of which it reports the length. None is an empty one.
 func elements(raw msgpack.RawMessage) (*msgpack.Decoder, int, error) {
 	if len(raw) == 0 {
 		return nil, 0, nil

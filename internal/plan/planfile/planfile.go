@@ -1,9 +1,9 @@
-// Package planfile writes and reads saved plans: a zip archive that holds
-// everything an apply or a rendering of the plan needs.
+// Package planfile writes and reads saved plans: a zip archive with everything that an apply
+// or a rendering of the plan needs.
 //
-// It owns the layout of the archive, its guard against damage and the encoding
-// of plans. It refuses plans of other engines and of other versions of the
-// format, knows no backends and decides nothing about a plan.
+// It owns the layout of the archive, its guard against damage and the encoding of plans. It
+// rejects plans of other programs and of other versions of the format, knows no backends and
+// decides nothing about a plan.
 package planfile
 
 import (
@@ -29,7 +29,7 @@ import (
 	"weir.dev/weir/internal/sys/durable"
 )
 
-// format is the version of the archive's layout. Readers refuse others.
+// format is the version of the archive's layout. Readers reject others.
 const format = 2
 
 // maxContent bounds what all entries together may unpack to, so that a hostile archive
@@ -39,8 +39,8 @@ const maxContent = 2 << 30
 
 // Content is what a plan file holds.
 type Content struct {
-	// Engine is the version that wrote the file; Read refuses no version, as
-	// long as the format is the same.
+	// Engine is the version that wrote the file; Read rejects no version, as long as the
+	// format is the same.
 	Engine string
 	Plan   *plan.Plan
 
@@ -287,7 +287,7 @@ func Decode(data []byte) (Content, error) {
 	}
 	s := surroundings{}
 	if err := json.Unmarshal(entries[entryFiles], &s); err != nil {
-		return Content{}, fmt.Errorf("what the plan knows of files can't be read: %w", err)
+		return Content{}, fmt.Errorf("the plan's record of files can't be read: %w", err)
 	}
 	c.WorkDir, c.Read.Answers = s.WorkDir, s.Answers
 	if c.Plan, err = decodePlan(entries[entryPlan]); err != nil {
@@ -333,7 +333,7 @@ func unpack(data []byte) (map[string][]byte, error) {
 	want, ok := entries[entryDigest]
 	if !ok {
 		if foreign {
-			return nil, errors.New("the plan was saved by another engine, and plans can only be applied and shown by the engine that made them")
+			return nil, errors.New("the plan was saved by another program, and only that program can apply and show it")
 		}
 		return nil, errors.New("the archive isn't a saved plan")
 	}
@@ -351,5 +351,5 @@ func readEntry(f *zip.File) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return io.ReadAll(r) // the reader refuses more than the entry claims
+	return io.ReadAll(r) // the reader rejects more than the entry claims
 }

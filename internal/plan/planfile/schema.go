@@ -93,7 +93,7 @@ type parameterRecord struct {
 	Markdown     bool            `json:"markdown,omitempty"`
 }
 
-// names is a set of resource types with their modes, whoever provides them.
+// names is a set of resource types with their modes, the caller that provides them.
 type names map[addr.Name]bool
 
 func (n names) add(name addr.Name) { n[addr.Name{Mode: name.Mode, Type: name.Type}] = true }
@@ -228,8 +228,7 @@ func fromObject(o *schema.Object) *objectRecord {
 	return &objectRecord{fromAttributes(o.Attributes), o.Nesting}
 }
 
-// fromType gives null for types that have no written form, which the reader
-// refuses.
+// fromType gives null for types that have no written form, which the reader rejects.
 func fromType(ty cty.Type) json.RawMessage {
 	if ty == cty.NilType {
 		return nil

@@ -21,7 +21,7 @@ import (
 const (
 	countUnknown         = "instance_count_unknown"
 	deferredPrerequisite = "deferred_prereq"
-	inDoubt              = "in_doubt" // not one of other engines
+	inDoubt              = "in_doubt" // not one of other programs
 	neededInDoubt        = "needed_in_doubt"
 )
 
@@ -61,10 +61,9 @@ func (r *run) isDeferred(i addr.Instance) bool {
 	return r.deferred[i] != nil
 }
 
-// A search tells which cells lead to an instance that is chosen, without
-// passing through other instances: each of these knows for itself, except
-// ephemeral ones, of which nothing is recorded. Cells are asked when they are
-// computed, and what they lead to is found out once.
+// A search reports which cells lead to an instance that is chosen, without passing through
+// other instances: each of these knows for itself, except ephemeral ones, of which nothing is
+// recorded. Cells are asked when they are computed, and what they lead to is found out once.
 type search struct {
 	chosen func(addr.Instance) bool
 	mu     sync.Mutex

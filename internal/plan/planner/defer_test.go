@@ -12,7 +12,7 @@ type named string
 
 func (n named) String() string { return string(n) }
 
-// What a shared cell leads to is found out once, however many ask.
+// The dependencies of a shared cell are computed once, for all readers.
 func TestSearchIsLinear(t *testing.T) {
 	const n = 50
 	cells := make([]promise.Cell[int], n)

@@ -125,7 +125,7 @@ func (r *run) destroys(i addr.Instance) bool {
 
 // endsWithObjects reports whether a plan to destroy removes an output: where
 // only some objects are destroyed, one that reads objects of which all are.
-// What reads others too stays as it is until the next apply.
+// Outputs that read others too stay unchanged until the next apply.
 func (r *run) endsWithObjects(o *program.Output) bool {
 	if r.scope.Whole() {
 		return true

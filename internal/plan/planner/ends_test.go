@@ -200,7 +200,7 @@ resource "sim_object" "b" { name = "other" }`, Options: engine.PlanOptions{Exclu
 	})
 }
 
-// deferred checks which changes are put off.
+// deferred checks which changes are deferred.
 func deferred(want string) func(*testing.T, *engine.Config, *plan.Plan) {
 	return func(t *testing.T, _ *engine.Config, p *plan.Plan) {
 		got := ""

@@ -56,7 +56,7 @@ func (r finishing) finish(diags *diag.List) *plan.Plan {
 	}
 	r.gatherChecks(diags.HasErrors())
 	if p.Checks = r.checks.Results(); r.Invoke != nil {
-		p.Checks = r.prior.Snapshot.Checks // nothing was looked at
+		p.Checks = r.prior.Snapshot.Checks // nothing was inspected
 	}
 	r.invocations(objects, p)
 	if in := r.arranging(objects); diags.HasErrors() {
@@ -224,8 +224,7 @@ func (r finishing) refreshedState(objects []*object, p *plan.Plan) *state.Snapsh
 			delete(s.Objects, a)
 		}
 	}
-	// What names instances by addresses that have moved is widened, before what the
-	// configuration says takes its place.
+	// Dependencies on moved addresses are widened, before those of the configuration replace them.
 	moved := map[addr.Resource]bool{}
 	for _, o := range objects {
 		if o.from != nil {
@@ -259,8 +258,8 @@ func (r finishing) refreshedState(objects []*object, p *plan.Plan) *state.Snapsh
 	return s
 }
 
-// dropsData reports whether a data source's old result is left out of the
-// state: read anew, or gone from the configuration.
+// dropsData reports whether a data source's old result is left out of the state: read again,
+// or gone from the configuration.
 func (r finishing) dropsData(a addr.Object) bool {
 	if r.Mode == plan.Destroy {
 		return false // providers may be configured with it until the end
@@ -377,9 +376,9 @@ func outputAction(c *plan.OutputChange, had bool) plan.Action {
 	return plan.Update
 }
 
-// gatherChecks collects the outcomes of conditions that evaluation has
-// computed, and declares the objects whose conditions had no instance. What
-// wasn't evaluated, because of -target or an error, isn't known to hold.
+// gatherChecks collects the outcomes of conditions that evaluation has computed, and declares
+// the objects whose conditions had no instance. Anything that wasn't evaluated, because of
+// -target or an error, isn't known to hold.
 func (r finishing) gatherChecks(failed bool) {
 	if r.Mode != plan.Destroy {
 		for _, f := range r.root.Frames() {

@@ -28,8 +28,7 @@ type importTarget struct {
 	done *plan.Importing
 }
 
-// importTargets are the targets of import blocks. What a block names is
-// computed when somebody asks for it: its for_each may read objects that other
+// importTargets are the targets of import blocks. The target of a block is computed on demand: its for_each may read objects that other
 // blocks import.
 type importTargets struct {
 	found  map[addr.Instance]*importTarget
@@ -109,8 +108,7 @@ func (r importing) importsOf(t *promise.Task, f *eval.Frame) {
 	}
 }
 
-// expandImport finds the instances that a block names, once. Who asks fails
-// with it.
+// expandImport finds the instances that a block names, once. Anyone who asks fails with it.
 func (r importing) expandImport(t *promise.Task, b *importBlock) {
 	_, cycle := b.targets.Get(t, b, b.block.Range.Ptr(), func(t *promise.Task) struct{} {
 		instances := []*eval.Each{nil}

@@ -112,7 +112,7 @@ import {
 	})
 }
 
-// One object at two addresses is warned of where that is sure.
+// One object at two addresses causes a warning where that is sure.
 func TestSharedObjects(t *testing.T) {
 	const two = "resource \"sim_object\" \"a\" { name = \"a\" }\nresource \"sim_object\" \"b\" { name = \"a\" }\n"
 	imports := func(to, id string) string { return "import {\n  to = " + to + "\n  id = \"" + id + "\"\n}\n" }

@@ -26,7 +26,8 @@ func (r *run) triggered(t *promise.Task, o *object, i *eval.Instance) diag.List 
 	return diags
 }
 
-// leaving is triggered for the end of an object. Who is read then tells of its own problems.
+// leaving is triggered for the end of an object. Anyone who is read then reports its own
+// problems.
 func (r *run) leaving(t *promise.Task, o *object) (diags diag.List) {
 	i := o.instance
 	if i == nil && o.addr.Deposed == "" {

@@ -90,8 +90,7 @@ func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	return after, diags
 }
 
-// asItIs is what others see of an object that the plan leaves alone: unknown
-// while there is none.
+// asItIs is what others see of an object that the plan leaves only: unknown while none exists.
 func asItIs(o *object) cty.Value {
 	if !o.before.Exists() {
 		return cty.UnknownVal(o.subject.Schema.Block.ImpliedType())
@@ -120,8 +119,8 @@ func (r *run) open(t *promise.Task, i *eval.Instance) (*object, diag.List) {
 	return newObject(addr.Object{Instance: i.Addr}, i, conn, subject), diags
 }
 
-// readPrior upgrades and refreshes the object's prior form, or imports it.
-// What is stored of it is then what the provider said, whatever else changes.
+// readPrior upgrades and refreshes the object's prior form, or imports it. Anything that is
+// stored of it is then what the provider said, whatever else changes.
 func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 	if o.stored == nil {
 		return importing{r}.importPrior(t, o)
@@ -136,7 +135,7 @@ func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 		return r.locate(o, diags)
 	}
 	r.Facts.Secrets.AddMarked(instance.Marked(o.subject.Schema, o.before.Value, o.stored))
-	// What is upgraded or taken over is looked at in any case.
+	// Anything that is upgraded or taken over is inspected in any case.
 	same := o.instance == nil || o.stored.SchemaVersion == o.subject.Schema.Version && !r.takesOver(o)
 	o.stale = same && !r.SkipRefresh && r.Looks.Leaves(*o.addr, o.subject, o.before, o.conn, isWanted(r, o))
 	if !r.SkipRefresh && !o.stale {
@@ -153,7 +152,7 @@ func isWanted(r *run, o *object) bool {
 		slices.Contains(r.InDoubt, o.addr.Instance) || len(r.Targets) > 0 && r.scope.Wants(o.addr.Instance)
 }
 
-// look replaces the prior form of an object by what there is, unless it is gone.
+// look replaces the prior form of an object by everything that exists, unless it is gone.
 func (r *run) look(t *promise.Task, o *object) diag.List {
 	diags := r.refresh(t, o)
 	if diags.HasErrors() {
@@ -167,8 +166,8 @@ func (r *run) look(t *promise.Task, o *object) diag.List {
 	return append(diags, r.keep(o, nil)...)
 }
 
-// keep stores an object as it is before the plan. What is sensitive of it is
-// what was before, what the schema says, and the given paths.
+// keep stores an object as it is before the plan. Anything that is sensitive of it is what was
+// before, what the schema says, and the given paths.
 func (r *run) keep(o *object, sensitive []cty.Path) diag.List {
 	var diags diag.List
 	marked := instance.Marked(o.subject.Schema, resourceconfig.MarkPaths(o.before.Value, sensitive), o.stored)
@@ -302,7 +301,7 @@ func (r *run) planChange(t *promise.Task, o *object, config resourceconfig.Confi
 	return append(diags, r.guard(t, o, o.instance.Resource, o.instance.Frame)...)
 }
 
-// changeOf makes the change that a provider's plan comes to.
+// changeOf makes the change that a provider's plan results in.
 func (r *run) changeOf(o *object, config resourceconfig.Config, p lifecycle.Planned, force plan.Reason) *plan.Change {
 	sch, typ := o.subject.Schema, o.addr.Name.Type
 	o.before.Value = r.types.Share(typ, o.before.Value)

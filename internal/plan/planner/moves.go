@@ -29,7 +29,7 @@ func (r *run) checkMoves() {
 		fmt.Fprintf(&list, "\n  - %s could not move to %s", b.From, b.To)
 	}
 	if len(r.prior.Blocked()) > 0 {
-		r.note(UnresolvedMoves.Warnings("Other objects are at the addresses to which moved blocks, or count that was added or removed, would move these:%s\n\nThey keep their addresses, and are destroyed where the configuration has nothing there. If that isn't meant, settle with \"%s\" or \"%s\" which objects belong where, and plan again.", list.String(), diag.Run("state mv", ""), diag.Run("state rm", "")))
+		r.note(UnresolvedMoves.Warnings("Other objects are at the addresses to which moved blocks, or count that was added or removed, would move these:%s\n\nThey keep their addresses, and are destroyed where the configuration has nothing there. If that isn't meant, correct the addresses with \"%s\" or \"%s\", and plan again.", list.String(), diag.Run("state mv", ""), diag.Run("state rm", "")))
 	}
 }
 

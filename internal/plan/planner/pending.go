@@ -85,9 +85,9 @@ func (r *run) awaitsNamed(t *promise.Task, i *eval.Instance, ref *program.Ref, r
 	return nil
 }
 
-// evaluated are the instances of a block that the task has read so far, where
-// that was by their keys: references whose keys are made in a for expression or
-// dynamic block can be told apart only so.
+// evaluated are the instances of a block that the task has read so far, where that was by
+// their keys: references whose keys are made in a for expression or dynamic block can be known
+// apart only so.
 func evaluated(t *promise.Task, b eval.Block, all []*eval.Instance) (list []*eval.Instance, exact bool) {
 	for _, n := range t.Current().Deps() {
 		switch s := n.Subject.(type) {
@@ -204,9 +204,9 @@ func (r *run) changes(i *eval.Instance) bool {
 	return o != nil && o.change != nil && o.change.Action != plan.NoOp
 }
 
-// loses returns a stored object of a resource, or in a module, that is neither
-// wanted any more nor moved: it will be deleted. Where among is given, only
-// instances that it holds for are looked at.
+// loses returns a stored object of a resource, or in a module, that is neither wanted any more
+// nor moved: it will be deleted. Where among is given, only instances that it holds for are
+// inspected.
 func (r *run) loses(b eval.Block, among func(addr.Instance) bool) *addr.Object {
 	if r.Mode != plan.Normal {
 		return nil

@@ -1,6 +1,5 @@
-// Package planner decides what has to be done: it answers the evaluator's
-// questions by asking providers, compares with the prior state, and orders
-// the steps.
+// Package planner decides the changes of a plan. It answers the evaluator by calling
+// providers, compares with the prior state, and orders the steps.
 //
 // It owns the decisions of a plan. It changes nothing: it reads through
 // providers, writes no files, and never runs what it planned.
@@ -72,8 +71,7 @@ type Options struct {
 	// they need is destroyed or replaced.
 	Needed []addr.Resource
 
-	// Import: the plan is for import blocks alone, which are followed in any mode.
-	// What these don't need may be wrong.
+	// Import: the plan is for import blocks only, which are followed in any mode. Parts that these don't need may be wrong.
 	Import bool
 	// Unprotected: prevent_destroy prevents nothing.
 	Unprotected bool
@@ -129,8 +127,8 @@ type run struct {
 
 	scope *targeting.Scope
 	lists *listrefresh.Lists // nil for none
-	// closed: nothing more is planned. told are the problems found until then;
-	// lacking is set when something was asked for that there isn't.
+	// closed: nothing more is planned. `told` are the problems found until then; lacking is set
+	// when something was asked for that doesn't exist.
 	closed, lacking bool
 	told            diag.List
 
@@ -149,11 +147,11 @@ type run struct {
 
 // An object is what planning knows of one object of a resource instance.
 type object struct {
-	addr     *addr.Object   // that of the change, once it is settled
+	addr     *addr.Object   // that of the change, once it is resolved
 	from     *addr.Instance // where it was before a move; nil for where it is
 	instance *eval.Instance // nil without configuration
 	stored   *state.Object  // nil without a prior object
-	*looked                 // nil once it is settled
+	*looked                 // nil once it is resolved
 	conn     *providerclient.Conn
 	change   *plan.Change
 	deferred provider.DeferredReason // what the provider said
@@ -217,7 +215,7 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 		return &plan.Plan{Mode: in.Mode, Previous: r.prior.Snapshot, Refreshed: r.prior.Snapshot, Errored: true}, diags
 	}
 	if r.Mode == plan.Destroy {
-		// What is destroyed goes from where the configuration has it.
+		// Anything that is destroyed goes from where the configuration has it.
 		r.prior.Keys = r.prior.KeysNow()
 	}
 	r.evaluate()
@@ -339,7 +337,7 @@ func (r *run) note(diags diag.List) {
 	r.mu.Unlock()
 }
 
-// record keeps an object. What has no configuration is recorded once.
+// record keeps an object. Anything that has no configuration is recorded once.
 func (r *run) record(o *object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

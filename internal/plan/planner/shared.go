@@ -37,9 +37,9 @@ type holder struct {
 	at   *hcl.Range // of its import block, nil for an object of the state
 }
 
-// sharedObjects warns of imports of one object to two addresses, and of those of an
-// object that the state has at another address: whoever deletes one of the two
-// deletes the object of the other.
+// sharedObjects warns of imports of one object to two addresses, and of those of an object
+// that the state has at another address: the caller that deletes one of the two deletes the
+// object of the other.
 func (r importing) sharedObjects(objects []*object) diag.List {
 	if len(r.imports.found) == 0 {
 		return nil

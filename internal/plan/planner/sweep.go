@@ -76,7 +76,7 @@ func (r sweeper) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Re
 		return
 	}
 	c := r.deletion(o)
-	if now.Deposed == "" && r.Mode != plan.Destroy { // there it is asked for
+	if now.Deposed == "" && r.Mode != plan.Destroy { // there it is requested
 		c.Reason = reason
 	}
 	rule, _ := r.removals().Find(now.Instance, r.claims)
@@ -225,7 +225,7 @@ func (r *run) within(m addr.Module) *eval.Frame {
 // tell of moves: nothing stays to be moved.
 func (r sweeper) deletion(o *object) *plan.Change {
 	from := o.from
-	if r.Mode == plan.Destroy && !r.SkipRefresh { // what is looked at is stored where it is now
+	if r.Mode == plan.Destroy && !r.SkipRefresh { // what is inspected is stored where it is now
 		from = nil
 	}
 	o.change = &plan.Change{
@@ -345,7 +345,7 @@ func (r sweeper) checkRemoved() {
 	for _, f := range r.root.Frames() {
 		for _, block := range f.Program.Removed {
 			if !block.From.Keyed() {
-				continue // told without a plan
+				continue // reported without a plan
 			}
 			o := moves.Object{Module: addr.FromSteps(append(f.Addr.Steps(), block.From.Module.Steps()...)), Name: block.From.Name, Key: block.From.Key}
 			if where, still := r.declares(o); still {

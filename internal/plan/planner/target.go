@@ -59,9 +59,9 @@ func (r *run) coveredOutputs() {
 	r.rt.Wait()
 }
 
-// untouched is the value of an instance that nothing is done with: what the
-// state has. Without that there is no such instance for the time being, and
-// whoever needs it stays as it is too.
+// untouched is the value of an instance that nothing is done with: what the state has. Without
+// that there is no such instance for the time being, and the caller that needs it stays as it
+// is too.
 func (r *run) untouched(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	if stored := r.prior.Current(i.Addr); stored != nil {
 		schemas, diags := r.pool.Schemas(stored.Provider.Provider)

@@ -33,10 +33,9 @@ func (early) Call(*promise.Task, *eval.Frame, *program.ProviderFunction, []cty.V
 	return cty.DynamicVal, nil
 }
 
-// computedMoves evaluates the moved blocks that are repeated or have computed
-// keys. Where objects come from has to be known before any of them is planned,
-// so they can use variables, locals and functions alone. Each gives statements
-// of the root with all keys.
+// computedMoves evaluates the moved blocks that are repeated or have computed keys. Where
+// objects come from has to be known before any of them is planned, so they can use variables,
+// locals and functions only. Each gives statements of the root with all keys.
 func computedMoves(p *program.Program, host eval.Host, facts eval.Facts) ([]moves.Statement, diag.List) {
 	rt := promise.NewRuntime(1)
 	ev := &eval.Evaluator{Host: early{host}, Facts: facts}

@@ -1,8 +1,8 @@
-// Package prior is what was there before a plan: the objects of the state, where they
-// have moved, and who took which of them.
+// Package prior tracks the objects of the prior state: where they have moved, and which
+// instance claimed each.
 //
-// It owns moves and claims: each object is claimed once, or is left for the sweep. It
-// refuses to ask providers.
+// It owns moves and claims: each object is claimed once, or is left for the sweep. It doesn't
+// ask providers.
 package prior
 
 import (

@@ -52,7 +52,7 @@ func instance(t *testing.T, text string) addr.Instance {
 	return i
 }
 
-// TestClaims: an object belongs to whoever takes it first.
+// TestClaims: an object belongs to the caller that takes it first.
 func TestClaims(t *testing.T) {
 	s := state.Empty()
 	a, b := instance(t, "sim_object.a"), instance(t, "sim_object.b")

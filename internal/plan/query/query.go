@@ -1,8 +1,8 @@
-// Package query asks list resources which objects exist, and writes configuration to
-// import them by.
+// Package query queries list resources for existing objects, and writes configuration to
+// import them.
 //
-// It owns what becomes of the answers. It refuses to know what else a configuration has,
-// and to write files.
+// It owns what becomes of the answers. It doesn't know what else a configuration has, or write
+// files.
 package query
 
 import (
@@ -71,7 +71,7 @@ func (f *Finder) Find(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) 
 	case a.schema == nil:
 		return cty.DynamicVal, append(diags, resourceconfig.Unsupported(i.Resource.TypeRange, pi.Addr.Provider, i.Addr.Name, conn.Schemas)...)
 	case conn.Schemas.Found(i.Addr.Name.Type) == cty.NilType:
-		diags.Add(lifecycle.InvalidObject.Error(i.Resource.TypeRange, "The provider %s has a list resource %q, but no resource of that type with an identity, by which what is found could be told apart. This is a bug in the provider.", pi.Addr.Provider.ForDisplay(), i.Addr.Name.Type))
+		diags.Add(lifecycle.InvalidObject.Error(i.Resource.TypeRange, "The provider %s has a list resource %q, but no resource of that type with an identity, to distinguish found objects. This is a bug in the provider.", pi.Addr.Provider.ForDisplay(), i.Addr.Name.Type))
 		return cty.DynamicVal, diags
 	}
 	listing, more := a.ask(t)
@@ -103,7 +103,7 @@ type asking struct {
 	schema, of *schema.Schema
 }
 
-// ask evaluates what is asked for, and asks. The result is nil after an error.
+// ask evaluates what is requested, and asks. The result is nil after an error.
 func (a *asking) ask(t *promise.Task) (*plan.Listing, diag.List) {
 	i := a.instance
 	config, diags := resourceconfig.Configure(t, i, a.schema)
@@ -113,7 +113,7 @@ func (a *asking) ask(t *promise.Task) (*plan.Listing, diag.List) {
 		return nil, diags
 	}
 	if !config.Value.IsWhollyKnown() || !extent.Known {
-		diags.Add(resourceconfig.BadList.As("Query isn't known").Error(i.Resource.Range, "What %s asks for follows from something that isn't known before the configuration is applied. A query can ask for what exists by then: apply first, or write the value itself.", i.Addr))
+		diags.Add(resourceconfig.BadList.As("Query isn't known").Error(i.Resource.Range, "The arguments of %s depend on a value that is known only after apply. Apply first, or write the value itself.", i.Addr))
 		return nil, diags
 	}
 	a.Pool.Call(func() { more = a.conn.ValidateResource(a.Context, addr.List, i.Addr.Name.Type, config.Value) })
@@ -167,7 +167,7 @@ func (a *asking) tell(kind event.Kind, l *plan.Listing, found *plan.Found) {
 func (a *asking) found(t *promise.Task, r provider.ListResult, number int) (*plan.Found, diag.List) {
 	found := &plan.Found{Name: r.Name, Identity: r.Identity, IdentityVersion: a.of.IdentityVersion, Object: cty.NullVal(a.of.Block.ImpliedType())}
 	wrong := func(what string) (*plan.Found, diag.List) {
-		return nil, lifecycle.InvalidObject.List("Provider %q has told %s of an object that %s found.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", a.conn.Addr.Provider, what, a.instance.Addr)
+		return nil, lifecycle.InvalidObject.List("Provider %q returned %s for an object that %s found.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", a.conn.Addr.Provider, what, a.instance.Addr)
 	}
 	if r.Identity == cty.NilVal || r.Identity.IsNull() || !r.Identity.IsWhollyKnown() || len(contract.Conforms(r.Identity, a.of.Identity.ImpliedType())) > 0 {
 		return wrong("no identity")

@@ -106,7 +106,7 @@ list "sim_object" "nothing" {
 	}
 }
 
-// TestDefaultLimit: a provider that never ends is asked for a hundred objects.
+// TestDefaultLimit: a provider that never ends is requested a hundred objects.
 func TestDefaultLimit(t *testing.T) {
 	list, diags := query(t, bench(t), "-- a.tfquery.hcl --\nlist \"sim_object\" \"a\" {\n  provider = sim\n  config { prefix = \"a\" }\n}\n", false, nil)
 	if diags.HasErrors() || len(list) != 1 || len(list[0].Found) != 100 {
@@ -147,7 +147,7 @@ list "sim_object" "a" {
 	}
 }
 
-// TestProblems: what is wrong with blocks and answers is told, with what others found.
+// TestProblems: what is wrong with blocks and answers is reported, with what others found.
 func TestProblems(t *testing.T) {
 	b := bench(t)
 	good := "list \"sim_object\" \"good\" {\n  provider = sim\n  limit = 1\n  config { prefix = \"a\" }\n}\n"

@@ -1,9 +1,7 @@
-// Package refgraph finds what declarations refer to as they are written, whatever
-// their expressions come to: within modules, through calls, and by way of provider
-// configurations.
+// Package refgraph finds the static references of declarations, whatever their values:
+// within modules, through calls, and through provider configurations.
 //
-// It owns these paths. Instances make no difference to it, and it refuses states and
-// values.
+// It owns these paths. Instances make no difference to it, and it rejects states and values.
 package refgraph
 
 import (

@@ -66,7 +66,7 @@ func (c *attributes) follow(f *eval.Frame, refs []*program.Ref) {
 			}
 		case program.RefCall:
 			if !c.pass(f, called{ref.Call, ref.Attr}) {
-				continue // all instances were looked at
+				continue // all instances were inspected
 			}
 			for _, child := range f.Children(ref.Call) {
 				for _, o := range child.Program.Outputs {

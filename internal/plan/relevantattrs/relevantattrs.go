@@ -1,8 +1,8 @@
-// Package relevantattrs follows references from expressions to attributes of resources:
-// which of them the changes of a plan may come from, and which an output reads.
+// Package relevantattrs follows references from expressions to attributes of resources, to find the
+// attributes that may cause a change or that an output reads.
 //
-// It goes by what is written, and by the module instances that there are. It refuses
-// to look at values.
+// It goes by what is written, and by the module instances that there are. It doesn't look at
+// values.
 package relevantattrs
 
 import (
@@ -63,7 +63,7 @@ func Attributes(root *eval.Frame, tree *program.Tree, p *plan.Plan, forgotten []
 // relevance collects the attributes that references lead to.
 type relevance struct {
 	tree     *program.Tree
-	programs map[addr.Module]*program.Program // nil where there is none
+	programs map[addr.Module]*program.Program // nil without one
 	list     []plan.Attribute
 	seen     map[referent]bool
 	followed map[written]bool

@@ -1,9 +1,8 @@
-// Package targeting is what -target and -exclude make of a configuration and of a state:
-// what a plan deals with, what it leaves as it is, and what a plan to destroy
-// includes.
+// Package targeting applies -target and -exclude to a configuration and a state: what a plan
+// changes, what it leaves unchanged, and what a plan to destroy includes.
 //
-// It owns these questions, so that nobody else looks at the addresses. It refuses to
-// evaluate anything.
+// It owns these questions, so that nobody else looks at the addresses. It doesn't evaluate
+// anything.
 package targeting
 
 import (

@@ -123,8 +123,8 @@ func possible(chains []Chain) []Chain {
 	return list
 }
 
-// step goes on from a reference to what is no resource: to the expressions
-// behind it, or to an input, which is an end.
+// step continues from a reference to what is no resource: to the expressions behind it, or to
+// an input, which is an end.
 func (e *explainer) step(at place, ref *program.Ref) (next []hop, end *Link) {
 	f, path := at.frame, pathOf(ref.Rest)
 	to := func(kind Kind, subject string, x expression) hop {

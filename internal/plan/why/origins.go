@@ -18,7 +18,7 @@ func Origins(chains []Chain) []string {
 		if slices.ContainsFunc(chain, func(l Link) bool { return l.Maybe }) {
 			continue
 		}
-		// What changes beside it is nearer than what that comes from.
+		// Anything that changes beside it is nearer than what that comes from.
 		if i := slices.IndexFunc(chain[1:], func(l Link) bool { return l.Kind == Change }); i >= 0 {
 			add(chain[1+i].Subject)
 			continue

@@ -59,7 +59,7 @@ func (e *explainer) claims(in addr.Module, block *program.Removed, m addr.Module
 	return f != nil && eval.Claims(f, block.Call, m)
 }
 
-// key tells links apart.
+// key distinguishes links.
 func (l Link) key() string {
 	text := string(l.Kind) + " " + l.Subject + " " + l.Name + " " + value.PathString(l.Path)
 	if l.Range != nil && l.Kind != Change && l.Kind != DeferredFor {
@@ -86,8 +86,7 @@ func (e *explainer) instance(a addr.Instance) *eval.Instance {
 	return nil
 }
 
-// join puts links before each of the chains, or before an end when there is
-// none.
+// join puts links before each of the chains, or before an end without one.
 func join(head Chain, tails []Chain, end Link) []Chain {
 	if len(tails) == 0 {
 		tails = []Chain{{end}}
@@ -265,7 +264,7 @@ func (e *explainer) changing(where place, ref *program.Ref, path cty.Path, whole
 		}
 		p := path
 		if ref.Key == nil && c.Addr.Key != addr.NoKey {
-			p = nil // a whole collection: the path goes on from an instance
+			p = nil // a whole collection: the path continues from an instance
 		}
 		if tails := e.reached(c, p, ref, whole); len(tails) > 0 && (best == nil || len(tails[0]) < len(best[0])) {
 			best = tails
@@ -277,7 +276,7 @@ func (e *explainer) changing(where place, ref *program.Ref, path cty.Path, whole
 	return best
 }
 
-// reached goes on from a reference to a change.
+// reached continues from a reference to a change.
 func (e *explainer) reached(c *plan.Change, path cty.Path, ref *program.Ref, whole bool) []Chain {
 	l := e.link(Change, c, path)
 	l.Action, l.Reason, l.Range, l.Forces = c.Action, c.Reason, ref.Range.Ptr(), false

@@ -1,11 +1,9 @@
-// Package why explains a plan: which input, attribute or rule makes an object
-// change, be replaced, wait or be deferred, as a chain of references from the
-// object to the cause.
+// Package why explains a plan: which input, attribute or rule makes an object change, be
+// replaced, wait or be deferred, as a chain of references from the object to the cause.
 //
-// It owns the explanation as a noun and how one is found: in the changes of
-// the plan and the references of the evaluated configuration. It plans,
-// evaluates and asks nothing anew, and it refuses to set texts: that is for
-// package view.
+// It owns the explanation as a noun and how one is found: in the changes of the plan and the
+// references of the evaluated configuration. It plans, evaluates and asks nothing again, and
+// it doesn't set texts: that is for package view.
 package why
 
 import (
@@ -82,7 +80,7 @@ const (
 	Sensitivity  Kind = "sensitivity"     // nothing but which parts are sensitive changes
 	Setting      Kind = "setting"         // the lifecycle argument Name at Range, or in the state
 	Pending      Kind = "pending"         // Subject changes in this apply
-	Undetermined Kind = "undetermined"    // nothing in the plan tells
+	Undetermined Kind = "undetermined"    // nothing in the plan reports
 )
 
 // A Link is one step from an object towards the cause of its change.
@@ -120,7 +118,7 @@ type Wait struct {
 	Chain    Chain
 }
 
-// An Explanation tells why one object is dealt with as it is.
+// An Explanation reports why one object is dealt with as it is.
 type Explanation struct {
 	Object   addr.Object
 	Previous addr.Instance

@@ -1,9 +1,8 @@
-// Package builtin is the provider that is part of the engine,
-// terraform.io/builtin/terraform: the resource terraform_data, the data source
-// terraform_remote_state and functions for variable files.
+// Package builtin implements the built-in provider, terraform.io/builtin/terraform: the
+// resource terraform_data, the data source terraform_remote_state and functions for variable
+// files.
 //
-// It owns what these do. It refuses processes and wire formats: it runs where
-// it is called.
+// It owns what these do. It rejects processes and wire formats: it runs where it is called.
 package builtin
 
 import (

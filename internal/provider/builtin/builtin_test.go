@@ -304,7 +304,7 @@ func TestRemoteStateValidate(t *testing.T) {
 	}
 }
 
-// What OpenTofu 1.12.6 returns.
+// Results of OpenTofu 1.12.6 returns.
 func TestFunctions(t *testing.T) {
 	object := func(name string, v cty.Value) cty.Value { return cty.ObjectVal(map[string]cty.Value{name: v}) }
 	list := cty.TupleVal([]cty.Value{text("x"), null, cty.EmptyObjectVal})

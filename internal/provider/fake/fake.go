@@ -1,13 +1,12 @@
-// Package fake is a provider for tests of the engine: types are a few words,
-// what isn't scripted does the obvious, calls are counted, and any call can be
-// made to fail or to wait.
+// Package fake implements a provider for tests. Types are a few words, unscripted calls do the
+// obvious, calls are counted, and any call can fail or wait.
 //
 //	p := fake.New()
 //	p.Resources["sim_object"] = fake.NewType("name string required", "zone string replace", "id string computed")
 //	p.Resources["sim_object"].Apply = func(r provider.ApplyRequest) provider.ApplyResponse { … }
 //	catalog := fake.Catalog{addr.OpenTofu.Provider("sim"): p}
 //
-// It refuses processes and wire formats, and is only for tests.
+// It rejects processes and wire formats, and is only for tests.
 package fake
 
 import (

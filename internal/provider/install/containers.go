@@ -16,7 +16,7 @@ import (
 	"weir.dev/weir/internal/provider/version"
 )
 
-// What manifests of providers say of themselves and of their content, as OpenTofu wants it.
+// The media types in manifests of providers, as OpenTofu wants it.
 const (
 	imageIndex      = "application/vnd.oci.image.index.v1+json"
 	imageManifest   = "application/vnd.oci.image.manifest.v1+json"

@@ -25,7 +25,7 @@ type depot struct {
 	manifests map[string][]byte // by tag and digest
 	types     map[string]string
 	blobs     map[string][]byte
-	busy      int // how many requests are refused first
+	busy      int // how many requests are rejected first
 }
 
 func (d *depot) ServeHTTP(w http.ResponseWriter, r *http.Request) {

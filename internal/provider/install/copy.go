@@ -149,7 +149,7 @@ var packageForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^terraform-provider-(.+)_([0-9][^_]*)_([a-z0-9]+_[a-z0-9]+)\.zip$`)
 })
 
-// archiveIndex is what a network mirror tells of one package.
+// archiveIndex is what a network mirror reports one package.
 type archiveIndex struct {
 	Hashes []string `json:"hashes"`
 	URL    string   `json:"url"`

@@ -19,7 +19,7 @@ const (
 	Installing                   // into the cache when Shared
 	Installed                    // Authentication and KeyID are set
 	Linked                       // from the shared cache into the working directory
-	Downloading                  // Done and Size are set; told at once, out of order
+	Downloading                  // Done and Size are set; sent at once, out of order
 )
 
 // Authentication says how a package was found to be what it should be.
@@ -29,7 +29,7 @@ const (
 	// Unauthenticated packages come from a directory of the user, or have a
 	// hash that the lock file knows.
 	Unauthenticated Authentication = iota
-	// Checked packages have the checksum that the registry or mirror tells.
+	// Checked packages have the checksum that the registry or mirror reports.
 	Checked
 	// Signed packages are signed with a key that the registry names.
 	Signed

@@ -15,8 +15,8 @@ import (
 	"weir.dev/weir/internal/net/stalltimeout"
 )
 
-// TestMembers: a package has files and directories, and none of them gets rights beyond
-// those of whoever installs it.
+// TestMembers: a package has files and directories, and none of them gets rights beyond those
+// of the caller that installs it.
 func TestMembers(t *testing.T) {
 	for mode, installed := range map[fs.FileMode]bool{
 		0o755:                    true,

@@ -1,10 +1,10 @@
-// Package install puts provider packages where commands find them: it chooses
-// versions, fetches packages from mirrors and registries, checks them against
-// the lock file, and tells later commands what is installed.
+// Package install installs provider packages. It chooses versions, fetches packages from
+// mirrors and registries, checks them against the lock file, and reports to later commands
+// what is installed.
 //
-// It refuses to run providers, to read configurations and to write the lock
-// file, which the caller does with the locks that it gets back. It prints
-// nothing: progress is told as events, in the order of the providers.
+// It doesn't run providers, to read configurations or write the lock file, which the caller
+// does with the locks that it gets back. It prints nothing: progress is reported as events, in
+// the order of the providers.
 package install
 
 import (
@@ -236,7 +236,7 @@ func (in *installer) choose(ctx context.Context, p addr.Provider, r *result, emi
 				in.Registry.Display(p), p, lock.Version, constraints, diag.Run("init", "-upgrade")))
 			return
 		}
-		// What is there and fits the lock needs nobody to be asked.
+		// Anything that is there and fits the lock needs nobody to be asked.
 		r.inPlace = in.fits(in.target(p, lock.Version), lock)
 		if r.inPlace || in.cached(p, lock) {
 			return
@@ -386,7 +386,7 @@ func (in *installer) cached(p addr.Provider, lock lockfile.Lock) bool {
 	return cache != "" && in.fits(packageDir(cache, p, lock.Version, in.Platform), lock)
 }
 
-// finish makes the locks and tells what changed.
+// finish makes the locks and reports what changed.
 func (in *installer) finish(providers []addr.Provider, results []result, diags *diag.List) {
 	var incomplete []string
 	for i, p := range providers {
@@ -413,8 +413,8 @@ func (in *installer) finish(providers []addr.Provider, results []result, diags *
 	}
 }
 
-// Followed tells of the providers whose versions come from the entry that the lock file
-// has for the same provider of the other registry.
+// Followed reports the providers whose versions come from the entry that the lock file has for
+// the same provider of the other registry.
 func Followed(adopted []addr.Provider, locks *lockfile.Locks) diag.List {
 	var lines []string
 	for _, p := range adopted {

@@ -157,7 +157,7 @@ func TestInstallFromMirror(t *testing.T) {
 	testVersions(t, o, mirror, a)
 }
 
-// testVersions goes on where the lock file has 1.0.0.
+// testVersions continues where the lock file has 1.0.0.
 func testVersions(t *testing.T, o Options, mirror string, a addr.Provider) {
 	o.Config = mirrors(mirror)
 	for _, step := range []struct {

@@ -15,7 +15,7 @@ import (
 // against the locks. Providers that aren't from there (skip) are left out, as
 // are built-in ones. It returns the executables.
 //
-// verified remembers across runs what was checked; nil checks all anew.
+// verified remembers across runs what was checked; nil checks all again.
 func Locate(dir string, locks *lockfile.Locks, reqs Requirements, skip map[addr.Provider]bool, verified *Verified) (map[addr.Provider]string, diag.List) {
 	var diags diag.List
 	var inconsistent, missing []string

@@ -80,9 +80,9 @@ func only(config *cliconfig.Config, m cliconfig.Method) *cliconfig.Config {
 	return &out
 }
 
-// lockPlatform gives the locks as they are for one platform. Hashes that are
-// known don't count against packages of a platform whose hashes nobody knows:
-// what the source itself tells about them does.
+// lockPlatform gives the locks as they are for one platform. Hashes that are known don't count
+// against packages of a platform whose hashes nobody knows: what the source itself reports
+// them does.
 func lockPlatform(ctx context.Context, o Options, locks *lockfile.Locks, platform string) ([]lockfile.Lock, diag.List) {
 	dir, err := os.MkdirTemp("", "providers-lock")
 	if err != nil {

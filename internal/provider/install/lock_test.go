@@ -84,7 +84,7 @@ func TestLock(t *testing.T) {
 		t.Errorf("changes are %v", changes)
 	}
 
-	// What is locked stays, and other locks too.
+	// Anything that is locked stays, and other locks too.
 	other := lockfile.Lock{Provider: provider("weir/other"), Version: version.Version{Major: 3}, Hashes: []string{"h1:x="}}
 	o.Locks = &lockfile.Locks{}
 	o.Locks.Set(other)
@@ -168,7 +168,7 @@ func TestCopy(t *testing.T) {
 		t.Errorf("%v in %s", err, data)
 	}
 
-	// What was made is a mirror, on the disk and on the web.
+	// Anything that was made is a mirror, on the disk and on the web.
 	for _, file := range names {
 		content, _ := os.ReadFile(filepath.Join(at, file))
 		s.pages["/mirror/"+a.Host+"/weir/a/"+file] = content

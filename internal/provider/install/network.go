@@ -69,13 +69,13 @@ func (n *network) find(ctx context.Context, p addr.Provider, v version.Version) 
 	}
 	target, err := at.Parse(archive.URL)
 	if err != nil || target.Scheme != "https" && target.Scheme != "http" {
-		return nil, fmt.Errorf("the mirror %s tells an address for the package that can't be used: %q", n, archive.URL)
+		return nil, fmt.Errorf("the mirror %s returned an invalid address for the package: %q", n, archive.URL)
 	}
 	f := &found{url: target.String(), retries: n.web.limits.DownloadRetries, authorized: archive.Hashes}
 	for _, a := range meta.Archives {
 		for _, hash := range a.Hashes {
 			if err := lockfile.CheckHash(hash); err != nil {
-				return nil, fmt.Errorf("the mirror %s tells a hash that can't be used, %q: %w", n, hash, err)
+				return nil, fmt.Errorf("the mirror %s returned an invalid hash, %q: %w", n, hash, err)
 			}
 			if n.trusted {
 				f.lockable = append(f.lockable, hash)

@@ -57,8 +57,8 @@ func Executable(dir string, p addr.Provider) (string, error) {
 	return "", fmt.Errorf("could not find executable file starting with %s in %s", prefix, dir)
 }
 
-// moveInto renames a new directory or link to where something older may be.
-// What has the same content stays, so that others can use it all the time.
+// moveInto renames a new directory or link to where something older may be. Anything that has
+// the same content stays, so that others can use it all the time.
 func moveInto(from, to string) error {
 	err := os.Rename(from, to)
 	for range 10 {

@@ -34,12 +34,12 @@ type found struct {
 	// blob downloads one from a registry of the OCI, nil for the others.
 	blob    func(ctx context.Context, to io.Writer) error
 	retries int
-	// size is that of a blob; told hears of the download, and is nil for nobody.
+	// size is that of a blob; `told` hears of the download, and is nil for nobody.
 	size int64
 	told func(done, size int64, over bool)
 
-	// authorized are hashes of the archive (zh) or content (h1), of which the
-	// package must have one; empty when the source tells none.
+	// authorized are hashes of the archive (zh) or content (h1), of which the package must
+	// have one; empty when the source reports none.
 	authorized []string
 	// lockable are hashes of packages for all platforms that may be trusted
 	// on the word of the source.
@@ -83,7 +83,7 @@ func (in *installer) findPlaces() ([]place, error) {
 				places = append(places, place{mirror(dir), everything})
 			}
 		}
-		// What is in a local directory isn't looked up elsewhere.
+		// Anything that is in a local directory isn't looked up elsewhere.
 		return append(places, place{direct(plain), func(p addr.Provider) bool {
 			return !slices.ContainsFunc(local, func(s source) bool {
 				available, _, err := s.versions(context.Background(), p)

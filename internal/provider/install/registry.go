@@ -75,7 +75,7 @@ func (r *registry) discover(ctx context.Context, host string) (*url.URL, error) 
 	}
 	base, err := at.Parse(text)
 	if err != nil || base.Scheme != "https" && base.Scheme != "http" {
-		return nil, fmt.Errorf("host %s tells an address for %s that can't be used: %q", host, service, text)
+		return nil, fmt.Errorf("host %s returned an invalid address for %s: %q", host, service, text)
 	}
 	if !strings.HasSuffix(base.Path, "/") {
 		base.Path += "/"
@@ -116,7 +116,7 @@ func (r *registry) versions(ctx context.Context, p addr.Provider) ([]version.Ver
 	return out, list.Warnings, nil
 }
 
-// A release is what a registry tells of one package.
+// A release is what a registry reports one package.
 type release struct {
 	Protocols    []string `json:"protocols"`
 	OS           string   `json:"os"`
@@ -165,7 +165,7 @@ func (r *registry) find(ctx context.Context, p addr.Provider, v version.Version)
 // usable reports whether the package is for this platform and protocol.
 func (rel *release) usable(platform string) error {
 	if got := rel.OS + "_" + rel.Arch; got != platform {
-		return fmt.Errorf("the registry was asked for a package for %s and told one for %s", platform, got)
+		return fmt.Errorf("the registry was asked for a package for %s and named one for %s", platform, got)
 	}
 	for _, protocol := range rel.Protocols {
 		if major, _, _ := strings.Cut(protocol, "."); major == "5" || major == "6" {
@@ -181,7 +181,7 @@ func (rel *release) usable(platform string) error {
 func httpURL(base *url.URL, text string) (*url.URL, error) {
 	u, err := base.Parse(text)
 	if err != nil || text == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("the registry tells an address that can't be used: %q", text)
+		return nil, fmt.Errorf("the registry returned an invalid address: %q", text)
 	}
 	return u, nil
 }
@@ -199,7 +199,7 @@ func (r *registry) authenticate(ctx context.Context, p addr.Provider, s endpoint
 	}
 	sums := parseSums(list)
 	if sums[rel.Filename] == "" || !strings.EqualFold(sums[rel.Filename], rel.Shasum) {
-		return fmt.Errorf("the list of checksums doesn't have %s with the checksum that the registry tells, %s", rel.Filename, rel.Shasum)
+		return fmt.Errorf("the list of checksums doesn't have %s with the registry's checksum, %s", rel.Filename, rel.Shasum)
 	}
 	f.authorized = []string{"zh:" + strings.ToLower(rel.Shasum)}
 

@@ -13,10 +13,9 @@ import (
 	"weir.dev/weir/internal/sys/readlimit"
 )
 
-// Verified remembers the hashes of packages whose files didn't change since:
-// hashing some packages takes longer than all the rest of a plan. Files are
-// told by size, number, and times of modification and status change, the
-// last of which can't be set back.
+// Verified remembers the hashes of packages whose files didn't change since: hashing some
+// packages takes longer than all the rest of a plan. Files are reported by size, number, and
+// times of modification and status change, the last of which can't be set back.
 type Verified struct {
 	path string
 	mu   sync.Mutex

@@ -25,7 +25,7 @@ type web struct {
 	limits cliconfig.Registry
 }
 
-// What a package may have at most: the largest there are have a tenth of it. They are
+// The size limits of a package: the largest there are have a tenth of it. They are
 // variables for tests.
 var (
 	mostBytes int64 = 8 << 30 // of the archive, and of all files together
@@ -236,7 +236,7 @@ func (in *installer) archive(ctx context.Context, f *found, to io.Writer) error 
 	return err
 }
 
-// A meter tells how much of a package has been written.
+// A meter reports how much of a package has been written.
 type meter struct {
 	io.Writer
 	*found

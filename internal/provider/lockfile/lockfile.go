@@ -1,8 +1,8 @@
-// Package lockfile has the dependency lock file, .terraform.lock.hcl: which
-// version of each provider was chosen, and the hashes of its packages.
+// Package lockfile reads and writes the dependency lock file, .terraform.lock.hcl, with the
+// selected version and package hashes of each provider.
 //
-// It owns the format, which is that of the peers to the byte. It refuses to
-// choose versions and to compute hashes.
+// It owns the format, which is that of OpenTofu and Terraform to the byte. It doesn't choose
+// versions or compute hashes.
 package lockfile
 
 import (
@@ -133,9 +133,8 @@ func Read(path string) (*Locks, diag.List) {
 	return Parse(src, path)
 }
 
-// Write replaces the file, so that a reader sees the old or the new content;
-// a file with that content is left alone. Without locks, a file that isn't
-// there isn't made.
+// Write replaces the file, so that a reader sees the old or the new content; a file with that
+// content is left alone. Without locks, a file that isn't it doesn't exist made.
 func (l *Locks) Write(path, program string) error {
 	content := l.Bytes(program)
 	old, err := readlimit.File(path)

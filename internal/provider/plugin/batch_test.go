@@ -88,7 +88,7 @@ func readMany(t *testing.T, p provider.Provider, names ...string) []provider.Rea
 	return out
 }
 
-// TestBatches: a batch comes to what its requests come to by themselves, in both protocols.
+// TestBatches: a batch results in what its requests come to by themselves, in both protocols.
 func TestBatches(t *testing.T) {
 	t.Setenv(batchEnv, "1")
 	for _, protocol := range []string{"5", "6"} {
@@ -120,7 +120,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestBatchOfCrash: one that ends the process fails alone.
+// TestBatchOfCrash: one that ends the process fails only.
 func TestBatchOfCrash(t *testing.T) {
 	t.Setenv(batchEnv, "1")
 	p := speaking(t, "6")

@@ -92,9 +92,8 @@ type Memory interface {
 	Store(addr.Provider, []byte)
 }
 
-// Remember has schemas taken from a memory where it has them, so that nothing waits
-// for a process but what a provider has to do. It is called before anything is
-// asked for.
+// Remember has schemas taken from a memory where it has them, so that nothing waits for a
+// process but what a provider has to do. It is called before anything is requested.
 func (c *Catalog) Remember(m Memory) { c.memory = m }
 
 // Guard has the processes that are started from now on guarded.
@@ -177,8 +176,8 @@ func (c *Catalog) take(e *entry) *beginning {
 	return b
 }
 
-// Release ends, in the background, the processes of providers that were started
-// ahead but aren't needed. One that is asked for all the same is started anew.
+// Release ends, in the background, the processes of providers that were started ahead but
+// aren't needed. One that is requested all the same is started again.
 func (c *Catalog) Release(needed func(addr.Provider) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -244,7 +243,7 @@ func (c *Catalog) Asked() []addr.Provider {
 	return slices.SortedFunc(maps.Keys(c.asked), addr.Provider.Compare)
 }
 
-// handed is the client as an interface, nil when there is none.
+// handed is the client as an interface, nil without one.
 func (c *client) handed() provider.Provider {
 	if c == nil {
 		return nil

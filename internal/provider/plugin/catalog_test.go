@@ -200,8 +200,8 @@ func whole(s *provider.Schemas) *provider.Schemas {
 	return &out
 }
 
-// TestCatalogRemembers: with what a plugin declared before, no process is started
-// until it has something to do; what can't be read is asked for again.
+// TestCatalogRemembers: with what a plugin declared before, no process is started until it has
+// something to do; what can't be read is requested again.
 func TestCatalogRemembers(t *testing.T) {
 	for _, protocol := range []string{"5", "6"} {
 		a := testProvider("a")

@@ -366,7 +366,7 @@ func Answer(data []byte, typ string, s *schema.Schema) provider.ApplyResponse {
 	resp := &tfplugin6.ApplyResourceChange_Response{}
 	// The bytes of protocol 5 are the same.
 	if err := proto.Unmarshal(data, resp); err != nil {
-		x.diags.Add(diag.Unanswered.New(diag.Error, "What the provider has answered about an object of type %s can't be read: %s.", typ, err))
+		x.diags.Add(diag.Unanswered.New(diag.Error, "The provider's answer for an object of type %s can't be read: %s.", typ, err))
 		return provider.ApplyResponse{Diags: x.diags}
 	}
 	x.diags.Append(diagnostics(resp.Diagnostics))

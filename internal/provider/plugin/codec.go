@@ -103,7 +103,7 @@ func (x *exchange) decodeAs(d *tfplugin6.DynamicValue, t cty.Type) cty.Value {
 	return v
 }
 
-// decodeIdentity gives NilVal when the provider told no identity.
+// decodeIdentity gives NilVal when the provider sent no identity.
 func (x *exchange) decodeIdentity(d *tfplugin6.ResourceIdentityData) cty.Value {
 	if d.GetIdentityData() == nil || x.schema.Identity == nil {
 		return cty.NilVal
@@ -173,7 +173,7 @@ func (c *client) refused(call string, r *refusal) diag.List {
 	}
 	diags.Add(diag.Diagnostic{
 		Code: Unavailable.Name, Summary: Unavailable.Summary, Once: true,
-		Detail: fmt.Sprintf("What else needs %s wasn't done. %s This is a bug in the provider, which should be reported in the provider's own issue tracker. "+
+		Detail: fmt.Sprintf("Other dependents of %s were skipped. %s This is a bug in the provider, which should be reported in the provider's own issue tracker. "+
 			"Run the operation again to do the rest, with another version of the provider if there is one.", c.name, r.why),
 	})
 	return diags

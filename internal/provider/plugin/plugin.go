@@ -1,9 +1,9 @@
-// Package plugin talks to provider plugins: programs that serve a provider
-// over gRPC, in protocol 5 or 6.
+// Package plugin talks to provider plugins: programs that serve a provider over gRPC, in
+// protocol 5 or 6.
 //
-// It owns the processes, the two wire formats and the translation to cty. It
-// refuses to know where a plugin came from and what its answers mean: it
-// doesn't check them beyond what decoding them needs.
+// It owns the processes, the two wire formats and the translation to cty. It doesn't know
+// where a plugin came from and what its answers mean: it doesn't check them beyond what
+// decoding them needs.
 //
 // A response of a call that failed as a whole has errors in Diags and NilVal
 // for its values; a provider that answers with errors may have values too.
@@ -51,13 +51,13 @@ type Command struct {
 	// Env is the whole environment of the process, less what the protocol of
 	// plugins adds; nil is the environment of this process.
 	Env []string
-	// Log gets what the plugin logs, at LogLevel ("TRACE" to "ERROR", or
-	// "JSON" for all as JSON). Without a Log the plugin is told not to log.
+	// Log gets what the plugin logs, at LogLevel ("TRACE" to "ERROR", or "JSON" for all as
+	// JSON). Without a Log the plugin is reported not to log.
 	Log      io.Writer
 	LogLevel string
-	// EngineVersion is the version that providers are told at configuration.
+	// EngineVersion is the version that providers are reported at configuration.
 	EngineVersion string
-	// Deferral tells the provider that it may postpone what it can't answer.
+	// Deferral reports the provider that it may postpone what it can't answer.
 	Deferral bool
 	// Reattach, when set, is a running plugin to use in place of Path.
 	Reattach *Reattach

@@ -219,7 +219,7 @@ func TestLogSwitches(t *testing.T) {
 		t.Error("logs are off though they are asked for")
 	}
 	read(t, loud, "log")
-	// What a plugin prints arrives by a way of its own.
+	// A plugin's output arrives separately.
 	for range 500 {
 		if strings.Contains(out.String(), "the cheese is low") {
 			break

@@ -324,7 +324,7 @@ func (p *process) diagnose(line string) string {
 	if line = strings.TrimSpace(line); line != "" {
 		did = "It wrote something else than where it serves, " + strconv.Quote(strings.ToValidUTF8(line[:min(len(line), maxQuoted)], "\uFFFD"))
 	}
-	// Its output has ended where there is none, and so it does in a moment.
+	// Its output has ended without one, and so it does in a moment.
 	select {
 	case <-p.exited:
 		did = "It ended with " + p.end().short() + " before it said where it serves"

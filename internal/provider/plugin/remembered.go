@@ -14,11 +14,11 @@ import (
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
 )
 
-var errCutOff = errors.New("what a provider declares is cut off")
+var errCutOff = errors.New("the provider's schema is incomplete")
 
-// remembered makes schemas of what declared.marshal wrote. Only the bytes of the
-// types that are asked for are ever decoded: of a provider with a thousand types
-// that is most of the work. What was written had been translated without a problem.
+// remembered makes schemas of what declared.marshal wrote. Only the bytes of the types that
+// are asked for are ever decoded: of a provider with a thousand types that is most of the
+// work. Anything that was written had been translated without a problem.
 func remembered(data []byte, name string) (schemas *provider.Schemas, askFirst bool, err error) {
 	size, n := binary.Uvarint(data)
 	if n <= 0 || size > uint64(len(data)-n) { // #nosec G115 -- n bytes of data were read

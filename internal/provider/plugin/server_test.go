@@ -320,8 +320,7 @@ func (*server6) StopProvider(context.Context, *tfplugin6.StopProvider_Request) (
 	return &tfplugin6.StopProvider_Response{Error: "busy"}, nil
 }
 
-// server5 is the same provider in protocol 5. What both protocols write alike
-// is passed on as bytes; the schemas are copied field by field.
+// server5 is the same provider in protocol 5. Messages that both protocols write alike are passed on as bytes; the schemas are copied field by field.
 type server5 struct {
 	tfplugin5.UnimplementedProviderServer
 	six *server6

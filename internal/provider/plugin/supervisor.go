@@ -25,10 +25,10 @@ const maxCrashes = 5
 // ended by itself takes the calls under way with it and no others. The next
 // call starts a new one.
 //
-// It is a connection, so that whoever calls needn't know. A call that fails
-// because of an end has a *crash as its error when it may have reached the
-// plugin, and is made again when it can't have, or when it changes nothing.
-// Once no process is to be started any more the error is a *refusal.
+// It is a connection, so that the caller that calls needn't know. A call that fails because of
+// an end has a *crash as its error when it may have reached the plugin, and is made again when
+// it can't have, or when it changes nothing. Once no process is to be started any more the
+// error is a *refusal.
 type supervisor struct {
 	// launch starts a process, ready brings it to where its predecessor was.
 	launch func(context.Context) (*incarnation, error)
@@ -292,7 +292,7 @@ type progress struct{ sent, answered atomic.Bool }
 
 type progressKey struct{}
 
-// watcher is told by gRPC what becomes of each call.
+// watcher is reported by gRPC what becomes of each call.
 type watcher struct{}
 
 func (watcher) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }

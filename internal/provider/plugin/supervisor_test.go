@@ -125,7 +125,7 @@ func TestDeathAmongReads(t *testing.T) {
 	}
 }
 
-// TestDeathAmongChanges: no change is asked for twice.
+// TestDeathAmongChanges: no change is requested twice.
 func TestDeathAmongChanges(t *testing.T) {
 	p := configured(t, "north")
 	log := filepath.Join(t.TempDir(), "log")
@@ -250,8 +250,8 @@ func TestCloseWhileRising(t *testing.T) {
 	}
 }
 
-// TestGarbledAnswers: what can't be read of the answer to a creation is no object, and
-// nothing says that the provider wasn't asked; the process goes on.
+// TestGarbledAnswers: what can't be read of the answer to a creation is no object, and nothing
+// says that the provider wasn't asked; the process continues.
 func TestGarbledAnswers(t *testing.T) {
 	p := configured(t, "north")
 	for what, name := range map[string]string{

@@ -1,8 +1,8 @@
-// Package providerpool lets several operations at once use the same processes of providers:
-// those that configure one alike, and all for what needs no configuration.
+// Package providerpool shares provider processes between concurrent operations: one for equal
+// configurations, and one for calls that need no configuration.
 //
-// It owns which process serves whom, and how many there are. It refuses to know what
-// they are used for.
+// It owns which process serves whom, and how many there are. It doesn't know what they are
+// used for.
 package providerpool
 
 import (
@@ -65,8 +65,8 @@ func (k *Keeper) Schemas(ctx context.Context, p addr.Provider) (*provider.Schema
 // Lend gives a provider that is started when it is needed, whatever the limit.
 func (k *Keeper) Lend(p addr.Provider) *Lent { return &Lent{keeper: k, source: p} }
 
-// A Guest is one of several operations at once. Of those that are there, the first
-// never waits for a process, so that all come to an end.
+// A Guest is one of several operations at once. Of those that are there, the first never waits
+// for a process, so that all end.
 type Guest struct {
 	*Keeper
 	inside func(addr.Provider) bool
@@ -116,7 +116,7 @@ func (k *Keeper) bare(ctx context.Context, g *Guest, p addr.Provider) (*process,
 	})
 }
 
-// configured is a process for the given configuration. What isn't known is like
+// configured is a process for the given configuration. Anything that isn't known is like
 // nothing else.
 func (k *Keeper) configured(ctx context.Context, g *Guest, p addr.Provider, config cty.Value) (*process, diag.List) {
 	return k.obtain(ctx, g, p, config, func(list []*process) *process {

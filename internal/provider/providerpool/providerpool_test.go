@@ -102,8 +102,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestLimit: guests that need two processes each, all of them different, come to an end
-// with two in all.
+// TestLimit: guests that need two processes each, all of them different, end with two in all.
 func TestLimit(t *testing.T) {
 	p := zoned()
 	var mu sync.Mutex
@@ -155,8 +154,8 @@ func TestCancelled(t *testing.T) {
 	waiting.Close()
 }
 
-// TestStop: the calls of a process are aborted when all who have it want that: one who
-// ends by itself leaves the others alone.
+// TestStop: the calls of a process are aborted when all who have it want that: one who ends by
+// itself leaves the others only.
 func TestStop(t *testing.T) {
 	p := zoned()
 	k := providerpool.New(fake.Catalog{sim: p}, 0)

@@ -4,7 +4,7 @@ package providerproxy
 
 import "errors"
 
-// Supported tells whether there are guards on this system.
+// Supported reports whether there are guards on this system.
 const Supported = false
 
 func hold(string) (func(), error) { return nil, errors.ErrUnsupported }

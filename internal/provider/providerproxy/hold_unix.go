@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Supported tells whether there are guards on this system.
+// Supported reports whether there are guards on this system.
 const Supported = true
 
 // hold makes a file and locks it for as long as the process lives.

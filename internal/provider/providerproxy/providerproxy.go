@@ -1,16 +1,16 @@
-// Package providerproxy is a process between the engine and a provider, which has what the
-// provider answers written down when the engine isn't there any more to hear it.
+// Package providerproxy runs a proxy process between the engine and a provider, which records the
+// provider's answers after the engine has died.
 //
-// It owns the process, where answers are and how one waits for them. It refuses to
-// know what is in them: messages pass as bytes. Whoever starts a guard holds the
-// other end of its standard input for as long as it lives.
+// It owns the process, where answers are and how one waits for them. It doesn't know what is
+// in them: messages pass as bytes. A caller that starts a guard holds the other end of its
+// standard input for as long as it lives.
 //
 // # What is kept
 //
-// A request whose metadata names a file under Header goes on when who sent it is
-// gone. Before the provider is asked, there is a file of that name with AskedSuffix;
-// once it has answered, and before anybody else hears of it, the file itself with the
-// bytes of the message. So without either, nobody was asked.
+// A request whose metadata names a file under Header continues when who sent it is gone.
+// Before the provider is asked, there is a file of that name with AskedSuffix; once it has
+// answered, and before anybody else hears of it, the file itself with the bytes of the
+// message. So without either, nobody was asked.
 package providerproxy
 
 import (

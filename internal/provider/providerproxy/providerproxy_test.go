@@ -50,8 +50,8 @@ func TestMain(m *testing.M) {
 	_ = s.Serve(l)
 }
 
-// What was asked with a file is answered into it although the engine is gone, and
-// the guard ends then; what was asked without one is given up.
+// Anything that was asked with a file is answered into it although the engine is gone, and the
+// guard ends then; what was asked without one is given up.
 func TestEngineGone(t *testing.T) {
 	dir, err := os.MkdirTemp("", "guard")
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package provisioner runs what resources ask for beside their provider:
-// commands at the creation and the destruction of an object.
+// Package provisioner runs the provisioners of resources: commands at the creation and the
+// destruction of an object.
 //
-// It owns the built-in provisioners and their schemas. It refuses to know
-// when one runs and what its failure means.
+// It owns the built-in provisioners and their schemas. It doesn't know when one runs and what
+// its failure means.
 package provisioner
 
 import (

@@ -1,9 +1,8 @@
-// Package schemacache keeps on disk what providers declare, by the hash of their
-// package, so that a process needn't be started to know it.
+// Package schemacache caches provider schemas on disk, by the hash of their package, so that
+// commands need no process to read them.
 //
-// It owns the files: how they are named, checked, replaced and thrown away. It
-// refuses to know what is in them. Whatever goes wrong with a file is as if it
-// weren't there.
+// It owns the files: how they are named, checked, replaced and thrown away. It doesn't know
+// what is in them. Whatever goes wrong with a file is as if it weren't there.
 package schemacache
 
 import (
@@ -107,7 +106,7 @@ func (c Cache) shrink(keep string) {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err == nil && strings.HasPrefix(e.Name(), fresh) && time.Since(info.ModTime()) > used {
-			_ = os.Remove(filepath.Join(c.Dir, e.Name())) // whoever wrote it is gone
+			_ = os.Remove(filepath.Join(c.Dir, e.Name())) // the caller that wrote it is gone
 		}
 		if err != nil || !strings.HasSuffix(e.Name(), suffix) {
 			continue

@@ -1,7 +1,7 @@
-// Package version has provider versions and the constraints on them, in the
-// syntax of required_providers and in the normal form of lock files.
+// Package version parses and compares provider versions and constraints, in the syntax of
+// required_providers and in the normal form of lock files.
 //
-// It owns what a constraint text means. It refuses to choose or find versions.
+// It owns what a constraint text means. It doesn't choose or find versions.
 package version
 
 import (
@@ -116,7 +116,7 @@ func termText(t constraints.SelectionSpec) string {
 	b := t.Boundary
 	text := fmt.Sprintf("%s%s.%s", symbols[t.Operator], b.Major, b.Minor)
 	if t.Operator != constraints.OpGreaterThanOrEqualMinorOnly {
-		// How many parts are written is what tells the two kinds of ~> apart.
+		// How many parts are written is what reports the two kinds of ~> apart.
 		text += "." + b.Patch.String()
 	}
 	if b.Prerelease != "" {

@@ -20,7 +20,7 @@ import (
 	"weir.dev/weir/internal/testing/testkit"
 )
 
-// A log is a journal that notes what it is told, beside the calls of the provider.
+// A log is a journal that notes what it is reported, beside the calls of the provider.
 type log struct {
 	mu    sync.Mutex
 	lines []string
@@ -153,7 +153,7 @@ func TestEachIsNoted(t *testing.T) {
 		noted := strings.Join(j.lines, "\n")
 		before, after, _ := strings.Cut(noted, "call\n")
 		intents, doubts := strings.Count(before, "intent"), strings.Count(after, "unsure sim_object.a[")
-		if fail != "" { // and others may not be begun any more
+		if fail != "" { // and others may not be started any more
 			if strings.Contains(noted, "unsure "+fail) || j.open[fail] || !diags.HasErrors() {
 				t.Errorf("%s\n%v", noted, diags)
 			}
@@ -181,7 +181,7 @@ func TestOneChangeFails(t *testing.T) {
 	}
 }
 
-// TestStopped: after a stop nothing is begun that waits for others, or for its turn.
+// TestStopped: after a stop nothing is started that waits for others, or for its turn.
 func TestStopped(t *testing.T) {
 	b := testkit.New(t)
 	b.Batches = provider.Batches{Apply: 4}

@@ -1,12 +1,12 @@
-// Package batch makes one call of what several tasks ask a provider about objects of one
-// type at the same time.
+// Package batch combines concurrent requests of several tasks, for objects of one type, into
+// one call of a provider.
 //
-// It owns who goes with whom: a task that asks waits, and others take its place, until as
-// many have come as the provider takes in one call, or no task is at work any more that
-// could still come. Nothing waits for a clock, and what waits for its turn in a full house
-// still takes in others. It refuses to know what is asked: each task goes on, when the turn
-// has come, with a provider of its own that looks like any other, so that what holds for one
-// object by itself holds here.
+// It owns who goes with whom: a task that asks waits, and others take its place, until as many
+// have come as the provider takes in one call, or no task is at work any more that could still
+// come. Nothing waits for a clock, and what waits for its turn in a full house still takes in
+// others. It doesn't know what is asked: each task continues, when the turn has come, with a
+// provider of its own that looks like any other, so that what holds for one object by itself
+// holds here.
 package batch
 
 import (
@@ -73,8 +73,9 @@ type member struct {
 }
 
 // Do makes a call of p about one object, together with at most so many others. turn makes the
-// call when its turn comes, and again where its problems, those of all that were refused,
-// allow that; it is asked once for all. call gets the provider to ask, once for each time; the result are the problems of the last.
+// call when its turn comes, and again where its problems, those of all that were rejected,
+// allow that; it is asked once for all. call gets the provider to ask, once for each time; the
+// result are the problems of the last.
 func (g *Gather) Do(t *promise.Task, k Key, p Provider, most int, turn func(func() diag.List), call func(provider.Provider) diag.List) diag.List {
 	m := &member{task: t, call: call}
 	g.mu.Lock()

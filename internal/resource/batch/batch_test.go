@@ -62,7 +62,7 @@ func shown(p *plan.Plan) string {
 }
 
 // TestManyObjectsTakeFewCalls: reads and plans go a hundred at a time, those of the first
-// object by themselves, and come to the same.
+// object by themselves, and give the same result.
 func TestManyObjectsTakeFewCalls(t *testing.T) {
 	b := bench(t, 2000)
 	gone := cty.NullVal(b.Resources["sim_object"].Schema.Block.ImpliedType())
@@ -86,7 +86,7 @@ func TestManyObjectsTakeFewCalls(t *testing.T) {
 }
 
 // TestFewObjects: one object asks nobody whether there are batches, and with one call at a
-// time there are none.
+// time none exist.
 func TestFewObjects(t *testing.T) {
 	for _, test := range []struct{ n, parallelism, reads, plans int }{{1, 0, 0, 0}, {2, 0, 0, 0}, {3, 0, 1, 1}, {20, 1, 0, 0}, {20, 2, 1, 1}} {
 		b := bench(t, test.n)
@@ -120,7 +120,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestRefused: those of a batch that the service refuses are asked again, the others not.
+// TestRefused: those of a batch that the service rejects are asked again, the others not.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bench(t, 60)
@@ -188,7 +188,7 @@ func TestNothingWaitsForOthers(t *testing.T) {
 	})
 }
 
-// TestPanic: a provider that panics fails the objects that it was asked about.
+// TestPanic: a provider that panics fails the objects that it was queried.
 func TestPanic(t *testing.T) {
 	b := bench(t, 5)
 	b.Batches = provider.Batches{Read: 10}

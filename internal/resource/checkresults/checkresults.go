@@ -1,8 +1,7 @@
-// Package checkresults gathers the outcomes of conditions by the object of the
-// configuration that they stand in.
+// Package checkresults collects the results of conditions by their object in the configuration.
 //
-// It owns the sums. It refuses to evaluate anything and to decide what follows
-// from a condition that doesn't hold.
+// It owns the sums. It doesn't evaluate anything or decide what follows from a condition that
+// doesn't hold.
 package checkresults
 
 import (

@@ -47,7 +47,7 @@ func (c *completion) block(at *place, b *schema.Block, planned, actual cty.Value
 
 func (c *completion) nested(at *place, n *schema.NestedBlock, planned, actual cty.Value) {
 	if n.Nesting == schema.Single || n.Nesting == schema.Group {
-		// A dynamic block whose keys weren't known may come to nothing.
+		// A dynamic block whose keys weren't known may have no blocks.
 		if planned.IsKnown() || !actual.IsNull() {
 			c.block(at, n.Block, planned, actual)
 		}
@@ -119,8 +119,8 @@ func (c *completion) attribute(up *place, name string, a *schema.Attribute, plan
 	c.errs = append(c.errs, inner.errs...)
 }
 
-// value compares values of conforming types. The object tells what is
-// sensitive in the value, nil when nothing is.
+// value compares values of conforming types. The object reports what is sensitive in the
+// value, nil when nothing is.
 func (c *completion) value(at *place, o *schema.Object, planned, actual cty.Value) {
 	show := dump
 	if o != nil && hides(o) {

@@ -1,12 +1,11 @@
-// Package contract holds the rules between the engine and providers: what the
-// engine proposes to a provider, and what a provider's answers must obey.
+// Package contract enforces the contract between the engine and providers: the values proposed
+// to a provider, and the rules for its answers.
 //
-// Everything is a pure function of a schema and values. Values come without
-// marks and have the implied type of the schema, except where a function says
-// that it checks just that. The package refuses to call providers, to know
-// actions or addresses, and to word diagnostics for users: it returns errors
-// that name a path (cty.PathError), in the order of the paths, and the caller
-// says whose answer it was.
+// Everything is a pure function of a schema and values. Values come without marks and have the
+// implied type of the schema, except where a function says that it checks just that. The
+// package doesn't call providers, to know actions or addresses, and to word diagnostics for
+// users: it returns errors that name a path (cty.PathError), in the order of the paths, and
+// the caller says whose answer it was.
 //
 // Costs are linear in the size of the values. Elements of sets, which have no
 // names to pair them by, are compared only with elements that agree in their
@@ -103,8 +102,7 @@ func part(v cty.Value, name string) cty.Value {
 // known reports whether v is a container that can be looked into.
 func known(v cty.Value) bool { return !missing(v) && v.IsKnown() }
 
-// elements lists the elements of any collection or structure by key, empty
-// when there are none to see.
+// elements lists the elements of any collection or structure by key, empty without one to see.
 func elements(v cty.Value) map[string]cty.Value {
 	if !known(v) {
 		return nil
@@ -132,9 +130,9 @@ func count(v cty.Value) int {
 
 func dump(v cty.Value) string { return fmt.Sprintf("%#v", v) }
 
-// listLike makes a list of the elements, or a tuple where the value that they
-// come from is one or they differ in type. Like mapLike and setLike it gives
-// what can be told apart by Conforms rather than a panic.
+// listLike makes a list of the elements, or a tuple where the value that they come from is one
+// or they differ in type. Like mapLike and setLike it gives what can be known apart by
+// Conforms rather than a panic.
 func listLike(like cty.Value, vs []cty.Value) cty.Value {
 	ty := like.Type()
 	if ty.IsTupleType() {

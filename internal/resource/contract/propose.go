@@ -105,7 +105,7 @@ func proposeNested(s shape, n schema.Nesting, prior, config cty.Value) cty.Value
 	if config.IsNull() {
 		return config
 	}
-	// What can't be seen of a prior collection holds for each of its elements.
+	// Anything that can't be seen of a prior collection holds for each of its elements.
 	inherited := cty.NilVal
 	if prior != cty.NilVal && !prior.IsKnown() {
 		inherited = cty.DynamicVal
@@ -139,8 +139,7 @@ func proposeNested(s shape, n schema.Nesting, prior, config cty.Value) cty.Value
 	return config
 }
 
-// proposeElement is propose for an element, of whose type an unknown prior
-// tells nothing.
+// proposeElement is propose for an element, of whose type an unknown prior reports nothing.
 func proposeElement(s shape, prior, config cty.Value) cty.Value {
 	if known(config) && prior != cty.NilVal && !prior.IsKnown() {
 		prior = cty.UnknownVal(config.Type())

@@ -1,7 +1,7 @@
-// Package instance deals with resource instances for whoever plans or applies them: what
-// of them is sensitive, and their conditions.
+// Package instance computes the sensitive parts and conditions of resource instances, for
+// planning and applying.
 //
-// It owns what is the same in both phases. It refuses to call providers.
+// It owns what is the same in both phases. It doesn't call providers.
 package instance
 
 import (
@@ -52,8 +52,8 @@ func Sensitive(res *program.Resource, stored *state.Object, config resourceconfi
 	return list
 }
 
-// Shown lists what is sensitive of an object. What is write-only isn't shown
-// anyhow, whether it is sensitive or not.
+// Shown lists what is sensitive of an object. Anything that is write-only isn't shown anyhow,
+// whether it is sensitive or not.
 func Shown(b *schema.Block, v cty.Value) []cty.Path {
 	return slices.DeleteFunc(resourceconfig.SensitivePaths(v), func(p cty.Path) bool {
 		a := contract.AttributeAt(b, p)
@@ -109,9 +109,9 @@ func Checked(i *eval.Instance) checkresults.Subject {
 	return checkresults.Subject{Kind: "resource", Address: i.Addr.Resource.Erase().String(), Instance: i.Addr.String()}
 }
 
-// Conditions evaluates the pre- or postconditions of an instance and adds
-// their outcomes to the set. One that doesn't hold is an error, or a warning
-// where the caller goes on regardless.
+// Conditions evaluates the pre- or postconditions of an instance and adds their outcomes to
+// the set. One that doesn't hold is an error, or a warning where the caller continues
+// regardless.
 func Conditions(t *promise.Task, i *eval.Instance, list []*program.Condition, self cty.Value, summary string, severity diag.Severity, set *checkresults.Set) diag.List {
 	if len(list) == 0 {
 		return nil

@@ -1,10 +1,10 @@
-// Package lifecycle takes one resource instance through the calls of its
-// provider: upgrade, refresh, plan, apply, read, import. Every answer is held
-// to the contract of package contract before anybody else sees it.
+// Package lifecycle calls the provider for one resource instance: upgrade, refresh, plan,
+// apply, read, import. It checks every answer against the contract of package contract before
+// anybody sees it.
 //
-// It owns the order of calls for one object and what a broken answer is
-// called. It refuses to know where configurations come from, which objects
-// there are and in which order they are dealt with.
+// It owns the order of calls for one object and what a broken answer is called. It doesn't
+// know where configurations come from, which objects there are and in which order they are
+// dealt with.
 package lifecycle
 
 import (
@@ -46,7 +46,7 @@ type Object struct {
 	Identity cty.Value // NilVal without
 	Tainted  bool
 	// Unanswered: the provider was asked to change the object and gave no
-	// answer. What the object is now isn't known; the rest is as before.
+	// answer. The object's present values aren't known; the rest is as before.
 	Unanswered bool
 }
 
@@ -320,8 +320,8 @@ type ApplyInput struct {
 	Identity cty.Value
 }
 
-// Apply makes the change. The object returned is what there is afterwards,
-// beside errors as well.
+// Apply makes the change. The object returned is everything that exists afterwards, beside
+// errors as well.
 func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 	resp := s.Provider.Apply(s.seen(ctx), provider.ApplyRequest{
 		Addr: s.Addr, Type: s.Addr.Name.Type, Prior: in.Prior.Value, Planned: in.Planned, Config: in.Config,

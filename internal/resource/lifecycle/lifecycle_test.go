@@ -320,7 +320,7 @@ func TestActions(t *testing.T) {
 		{"tainted", lifecycle.PlanInput{Prior: tainted, Config: s.object(same)}, contract.Replace, "old z unknown", 0, 1, "null"},
 		{"ignored", lifecycle.PlanInput{Prior: s.old(), Config: s.object(values{"name": text("a"), "zone": text("y")}), Ignore: []cty.Path{cty.GetAttrPath("zone")}}, contract.Update, "a z id-0", 0, 1, "id-0"},
 		{"all ignored", lifecycle.PlanInput{Prior: s.old(), Config: s.object(values{"name": text("a"), "zone": text("y")}), IgnoreAll: true}, contract.None, "old z id-0", 0, 1, "id-0"},
-		// What is ignored counts for the new object of a replacement.
+		// Anything that is ignored counts for the new object of a replacement.
 		{"ignored but forced", lifecycle.PlanInput{Prior: s.old(), Config: s.object(values{"name": text("a"), "zone": text("y")}), IgnoreAll: true, Force: true}, contract.Replace, "a y unknown", 0, 2, "id-0 null"},
 		{"nothing to ignore yet", lifecycle.PlanInput{Prior: s.None(), Config: s.object(values{"name": text("a"), "zone": text("y")}), IgnoreAll: true}, contract.Create, "a y unknown", 0, 1, "null"},
 	} {
@@ -383,7 +383,7 @@ func TestWarnings(t *testing.T) {
 	if diags := s.planOf(t, s.old(), values{"name": text("a"), "zone": text("y")}); len(diags) != 1 {
 		t.Error(diags)
 	}
-	// Its errors are told.
+	// Its errors are reported.
 	s.typ.Plan = func(r provider.PlanRequest) provider.PlanResponse {
 		out := s.typ.DefaultPlan(r)
 		if r.Prior.IsNull() {
@@ -471,7 +471,7 @@ func TestFailedApply(t *testing.T) {
 		prior   lifecycle.Object
 		planned cty.Value
 		answer  cty.Value
-		want    string // name of what there is
+		want    string // name of everything that exists
 		errors  int
 	}{
 		{"create, nothing", s.None(), old.Value, s.None().Value, "null", 1},
@@ -504,7 +504,7 @@ func TestFailedApply(t *testing.T) {
 		if got != c.want || len(diags) != c.errors {
 			t.Errorf("%s: there is %s, problems %v", c.name, got, diags)
 		}
-		// What is kept of the prior object keeps its private data.
+		// Anything that is kept of the prior object keeps its private data.
 		if wantPrivate := "new private"; got != "null" {
 			if got == "old" && (c.answer == nobody || c.answer.IsNull()) {
 				wantPrivate = "old private"
@@ -572,7 +572,7 @@ func TestStored(t *testing.T) {
 }
 
 // TestKeep: what says the same stays the very object that it was, however it
-// was laid out; anything else that the provider told is taken.
+// was laid out; any other answer of the provider is taken.
 func TestKeep(t *testing.T) {
 	s := set(t)
 	s.Schema.Identity = &schema.Object{Attributes: map[string]*schema.Attribute{"key": {Type: cty.String, Required: true}}, Nesting: schema.Single}
@@ -665,7 +665,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// What a very old state has instead of JSON goes to the provider as it is, and
+// The flatmap of a very old state goes to the provider as it is, and
 // can't be decoded without it.
 func TestFlat(t *testing.T) {
 	s := set(t)

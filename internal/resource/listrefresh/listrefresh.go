@@ -1,9 +1,9 @@
-// Package listrefresh learns from one list of a provider which of many objects are as they were.
+// Package listrefresh refreshes many objects with one list of a provider: objects that the list shows
+// unchanged need no read.
 //
 // It owns which types that is done for, the lists, one for each provider instance and type,
-// and matching what is listed with objects by their identities. What a list tells is
-// never more than that an object is unchanged: anything else is for whoever reads the
-// object itself. It refuses to know what objects are looked at for.
+// and matching what is listed with objects by their identities. A list only reports that an object is unchanged: anything else is for code that reads the object
+// itself. It doesn't know what objects are inspected for.
 package listrefresh
 
 import (
@@ -57,7 +57,7 @@ type listed map[int][]entry
 type entry struct{ identity, value cty.Value }
 
 // New makes lists for looking at objects of a state: those of whom wanted says so, all with
-// nil. tell is told why a list isn't used. Without trust the result is nil.
+// nil. tell learns why a list isn't used. Without trust the result is nil.
 func New(ctx context.Context, trust Trust, s *state.Snapshot, wanted func(addr.Object, *state.Object) bool, tell func(diag.List)) *Lists {
 	if len(trust) == 0 || s == nil {
 		return nil
@@ -77,8 +77,8 @@ func New(ctx context.Context, trust Trust, s *state.Snapshot, wanted func(addr.O
 
 func (s source) of() ratelimit.Of { return ratelimit.Of{Provider: s.at.Provider, Type: s.typ} }
 
-// Unchanged reports whether a list tells that an object is as it was. The first who asks
-// has the list made, and others wait.
+// Unchanged reports whether a list reports that an object is as it was. The first who asks has
+// the list made, and others wait.
 func (l *Lists) Unchanged(t *promise.Task, conn *providerclient.Conn, s lifecycle.Subject, o lifecycle.Object) bool {
 	if l == nil || o.Tainted || o.Identity == cty.NilVal || o.Identity.IsNull() || s.Meta != cty.NilVal && !s.Meta.IsNull() {
 		return false
@@ -116,8 +116,8 @@ func (l listed) find(identity cty.Value) *entry {
 	return nil
 }
 
-// add takes in what is told of an object. Where that was told before otherwise, nothing is
-// known of it.
+// add takes in what is reported about an object. Where that was reported before otherwise,
+// nothing is known of it.
 func (l listed) add(identity, value cty.Value) {
 	if e := l.find(identity); e == nil {
 		l[identity.Hash()] = append(l[identity.Hash()], entry{identity, value})
@@ -134,7 +134,7 @@ const among, leastLimit = 10, 1000
 func (l *Lists) list(conn *providerclient.Conn, s lifecycle.Subject, from source) listed {
 	of := conn.Schemas.Lists.Schema(from.typ)
 	if of == nil || s.Schema.Identity == nil {
-		return l.without(from, "the provider has no list of these objects with identities, by which they could be told apart")
+		return l.without(from, "the provider has no list of these objects with identities, to distinguish them")
 	}
 	config, wrong := of.Block.Decode(hcl.EmptyBody(), nil)
 	diags := eval.Diagnostics(wrong)
@@ -168,8 +168,8 @@ func (l *Lists) list(conn *providerclient.Conn, s lifecycle.Subject, from source
 	return found
 }
 
-// take holds what is told of an object to the schema. What is wrong with one object is a
-// problem of the list only where it isn't known which object that is.
+// take holds what is reported about an object to the schema. Anything that is wrong with one
+// object is a problem of the list only where it isn't known which object that is.
 func (l listed) take(s lifecycle.Subject, r provider.ListResult) diag.List {
 	if r.Identity == cty.NilVal || r.Identity.IsNull() {
 		if len(r.Diags) > 0 {
@@ -190,7 +190,7 @@ func (l listed) take(s lifecycle.Subject, r provider.ListResult) diag.List {
 	return nil
 }
 
-// without tells why nothing is known from a list.
+// without reports why nothing is known from a list.
 func (l *Lists) without(from source, why string) listed {
 	if l.ctx.Err() == nil {
 		l.tell(diag.List{{

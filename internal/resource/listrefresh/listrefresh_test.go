@@ -31,7 +31,7 @@ type cloud struct {
 	*testkit.Bench
 	mu      sync.Mutex
 	objects map[string]cty.Value // by id
-	// told are what a list tells of objects, in order; nil for all of them as they are.
+	// told are what a list reports objects, in order; nil for all of them as they are.
 	told  []provider.ListResult
 	ends  diag.List // what the list ends with
 	pages int       // that were asked for
@@ -92,7 +92,7 @@ func newCloud(t *testing.T) *cloud {
 	return c
 }
 
-// results are the objects as a good list tells them.
+// results are the objects as a good list reports them.
 func (c *cloud) results() []provider.ListResult {
 	var out []provider.ListResult
 	for _, id := range slices.Sorted(maps.Keys(c.objects)) {
@@ -153,7 +153,7 @@ func shown(p *plan.Plan) string {
 	return b.String()
 }
 
-// TestManyObjectsTakeFewCalls: 5,000 objects are looked at with one list of 50 pages, and
+// TestManyObjectsTakeFewCalls: 5,000 objects are inspected with one list of 50 pages, and
 // those that differ are read by themselves.
 func TestManyObjectsTakeFewCalls(t *testing.T) {
 	c := applied(t, 5000)
@@ -189,7 +189,7 @@ func changed(v cty.Value) cty.Value {
 	return cty.ObjectVal(values)
 }
 
-// TestWithoutList: where a list isn't trusted, doesn't pay or wouldn't tell, there is none.
+// TestWithoutList: where a list isn't trusted, doesn't pay or wouldn't tell, none exists.
 func TestWithoutList(t *testing.T) {
 	c := applied(t, 20)
 	for name, test := range map[string]struct {
@@ -223,8 +223,8 @@ func TestWithoutList(t *testing.T) {
 	}
 }
 
-// TestListOfWhatIsDue: where only what is old is looked at, a list is asked for when enough is,
-// and what it has told of isn't old.
+// TestListOfWhatIsDue: where only what is old is inspected, a list is requested when enough
+// is, and what it has reported of isn't old.
 func TestListOfWhatIsDue(t *testing.T) {
 	c := applied(t, 20)
 	c.State = c.State.Clone()
@@ -255,8 +255,8 @@ func TestListOfWhatIsDue(t *testing.T) {
 	}
 }
 
-// TestListIsAskedAgain: a list that is refused because there were too many calls begins
-// anew.
+// TestListIsAskedAgain: a list that is rejected because there were too many calls begins
+// again.
 func TestListIsAskedAgain(t *testing.T) {
 	c := applied(t, 20)
 	good := c.Lists["sim_object"].List
@@ -273,7 +273,7 @@ func TestListIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestUselessLists: what a list can't be used for is told once, and everything is read.
+// TestUselessLists: what a list can't be used for is reported once, and everything is read.
 func TestUselessLists(t *testing.T) {
 	for want, spoil := range map[string]func(*cloud){
 		"the provider has no list of these objects":      func(c *cloud) { delete(c.Lists, "sim_object") },
@@ -292,7 +292,7 @@ func TestUselessLists(t *testing.T) {
 	}
 }
 
-// TestSameResult: whatever became of objects, and whatever the list tells of them, a plan is
+// TestSameResult: whatever became of objects, and whatever the list reports them, a plan is
 // the same with the list and without it.
 func TestSameResult(t *testing.T) {
 	base := applied(t, 25)

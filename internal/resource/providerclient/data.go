@@ -27,7 +27,7 @@ type question struct {
 	hash     int
 }
 
-// A reading is one call. What it came to is there when done is closed.
+// A reading is one call. The result is there when done is closed.
 type reading struct {
 	config, meta cty.Value
 	done         chan struct{}

@@ -6,10 +6,10 @@ import (
 	"weir.dev/weir/internal/eval"
 )
 
-// Find returns the provider instance that a state or plan names, and nil where it isn't
-// there. f is the module instance that the address is in, nil where that is gone. declared
-// tells whether the configuration is there, though maybe without that key; the root module
-// has every default configuration, if only the empty one.
+// Find returns the provider instance that a state or plan names, and nil where it isn't there.
+// f is the module instance that the address is in, nil where that is gone. declared reports
+// whether the configuration is there, though maybe without that key; the root module has every
+// default configuration, if only the empty one.
 func Find(t *promise.Task, f *eval.Frame, p addr.ProviderConfig) (pi *eval.ProviderInstance, declared bool) {
 	if f == nil {
 		return nil, false

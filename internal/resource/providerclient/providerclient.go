@@ -1,9 +1,8 @@
-// Package providerclient opens the provider instances that a configuration names:
-// it evaluates their configuration, starts the providers and configures
-// them, each at most once.
+// Package providerclient opens the provider instances that a configuration names. It evaluates their
+// configuration, starts the providers and configures them, each at most once.
 //
-// It owns the running providers of one plan or apply. It refuses to know what the
-// providers are used for.
+// It owns the running providers of one plan or apply. It doesn't know what the providers are
+// used for.
 package providerclient
 
 import (
@@ -57,7 +56,7 @@ const (
 	Once = ratelimit.Once
 )
 
-// Slowed is what is told when a service is asked less.
+// Slowed is what is reported when a service is asked less.
 type Slowed = ratelimit.Slowed
 
 // Ask runs a call about resource instances within the limits of its kind. The result of the
@@ -155,9 +154,9 @@ func (p *Pool) Share(l *ratelimit.Limiter) {
 	}
 }
 
-// Serve has calls make room for tasks of the runtime while the service of a provider
-// holds them back, until the pool is closed. slowed, unless nil, is told when a service
-// refuses calls because there were too many.
+// Serve has calls make room for tasks of the runtime while the service of a provider holds
+// them back, until the pool is closed. slowed, unless nil, is reported when a service rejects
+// calls because there were too many.
 func (p *Pool) Serve(rt *promise.Runtime, slowed func(ratelimit.Slowed)) {
 	p.unwatch()
 	p.unwatch, p.slowed = p.calls.Watch(rt.Widen), slowed
@@ -196,7 +195,7 @@ func (p *Pool) Ask(ctx context.Context, k ratelimit.Kind, s addr.Provider, name 
 		p.away(func() { p.ask(ctx, k, subject, call) })
 		return
 	}
-	// A plan seldom asks a service, so that the task soon goes on, and may ask together with
+	// A plan seldom asks a service, so that the task soon continues, and may ask together with
 	// others that wait for that, unless it has to be asked for again later.
 	left := false
 	back := func() {

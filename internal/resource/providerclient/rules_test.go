@@ -84,7 +84,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestStop: a provider that runs is told to stop, and then ended.
+// TestStop: a provider that runs is instructed to stop, and then ended.
 func TestStop(t *testing.T) {
 	p := fake.New()
 	pool := providerclient.NewPool(t.Context(), fake.Catalog{testkit.Sim: p}, 1)

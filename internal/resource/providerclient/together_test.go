@@ -16,8 +16,8 @@ resource "sim_object" "a" {
 }
 `
 
-// TestTogether: a provider that takes batches is asked about objects of a type together, but
-// for the first of a kind of call, and where calls are to be made one by one.
+// TestTogether: a provider that takes batches is queried objects of a type together, but for
+// the first of a kind of call, and where calls are to be made one by one.
 func TestTogether(t *testing.T) {
 	all := provider.Batches{Read: 10, Plan: 10, Apply: 10}
 	for name, c := range map[string]struct {

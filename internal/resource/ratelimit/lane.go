@@ -72,12 +72,12 @@ func (c *crowd) took(t *turn, d time.Duration) {
 	c.time, c.compared, c.slower, c.others, c.wanted = 0, 0, 0, 0, false
 }
 
-// A lane is what is known of calls about one subject: how long reads take, and how many
-// calls a second the service bears.
+// A lane is what is known of calls about one subject: how long reads take, and how many calls
+// a second the service allows.
 //
-// That is found by multiplicative decrease: a refusal brings the rate a little below what
-// was answered just before, and then it grows, slowly at first and faster the longer nothing
-// is refused; quickly as long as there were too few answers to tell.
+// That is found by multiplicative decrease: a refusal brings the rate a little below what was
+// answered just before, and then it grows, slowly at first and faster the longer nothing is
+// rejected; quickly as long as there were too few answers to tell.
 type lane struct {
 	subject Subject
 	service *service
@@ -89,12 +89,12 @@ type lane struct {
 	fewest    int
 	measured  int
 
-	rate   float64 // calls a second when something was refused last; 0: no limit
+	rate   float64 // calls a second when something was rejected last; 0: no limit
 	cut    time.Time
 	next   time.Time
 	recent []time.Time // the last answers, at most enough
-	// search: nothing is known of the rate but that it is more. sent are the calls since
-	// then that weren't refused.
+	// search: nothing is known of the rate but that it is more. sent are the calls since then
+	// that weren't rejected.
 	search bool
 	sent   int
 }

@@ -1,8 +1,7 @@
-// Package ratelimit says when calls of providers are made: how many there are at once and in a
-// second. That follows the user's budgets, what providers say of being asked too often,
-// and, for reads, how long calls take.
+// Package ratelimit limits the rate and number of concurrent provider calls. Limits follow the
+// user's budgets, rate limits that providers report, and, for reads, the duration of calls.
 //
-// It owns whose turn it is. It refuses to know what is asked, and what answers look like.
+// It owns whose turn it is. It doesn't know what is asked, and what answers look like.
 package ratelimit
 
 import (
@@ -28,11 +27,11 @@ const (
 	// Read calls change nothing and ask the service: as many are made at once as pays, and
 	// they are made again, too.
 	Read
-	// Once is what changes something, or tells of it in parts: it is never made again.
+	// Once is what changes something, or reports it in parts: it is never made again.
 	Once
 )
 
-// A Subject is whom a call asks about what.
+// A Subject is whom a call queries what.
 type Subject struct {
 	Provider addr.Provider
 	Mode     addr.Mode
@@ -71,7 +70,7 @@ const (
 
 	firstWait   = 500 * time.Millisecond // before a call is made again, then twice as long
 	longestWait = 30 * time.Second
-	// noticeable is how long a call waits because of a budget before somebody is told.
+	// noticeable is how long a call waits because of a budget before somebody is reported.
 	noticeable = 5 * time.Second
 	// patience is how long a call is made again.
 	patience = 5 * time.Minute
@@ -172,7 +171,7 @@ type Answer struct {
 	After   time.Duration
 }
 
-// A Slowed tells that a service is asked less from now on because it refused calls, or that
+// A Slowed reports that a service is asked less from now on because it rejected calls, or that
 // calls wait because a budget says so: of so many a second, or else of so many at once.
 type Slowed struct {
 	Subject
@@ -181,10 +180,10 @@ type Slowed struct {
 	AtOnce    int
 }
 
-// Do makes a call when its turn comes, and again, after a wait, where its kind allows that
-// and the provider was asked too often, for five minutes at most. When the context ends
-// nothing is waited for any more. tell, which may be nil, is told when a refusal is the
-// first for its subject, and once for each budget that a call has waited for a while for.
+// Do makes a call when its turn comes, and again, after a wait, where its kind allows that and
+// the provider was asked too often, for five minutes at most. When the context ends nothing is
+// waited for any more. tell, which may be nil, is reported when a refusal is the first for its
+// subject, and once for each budget that a call has waited for a while for.
 func (l *Limiter) Do(ctx context.Context, k Kind, s Subject, call func() Answer, tell func(Slowed)) {
 	first := time.Now()
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
@@ -221,7 +220,7 @@ func waits(ctx context.Context, s Subject, name string) *trace.Span {
 	return span
 }
 
-// Watch has somebody told for how many calls and waits there should be room at the same
+// Watch notifies somebody for how many calls and waits there should be room at the same
 // time, now and whenever it changes, until the result is called. tell must not block, or
 // ask the limiter anything.
 func (l *Limiter) Watch(tell func(int)) (stop func()) {
@@ -304,8 +303,7 @@ func (l *Limiter) leave(t *turn, a Answer, tell func(Slowed)) {
 	}
 }
 
-// holds says which budget a call waits for, nil where there is none of which that wasn't said
-// before.
+// holds says which budget a call waits for, nil without one of which that wasn't said before.
 func (l *Limiter) holds(t *turn) *Slowed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -357,7 +355,7 @@ type verdict uint8
 const (
 	free verdict = iota
 	full         // because of others, of whatever kind
-	held         // by its own limits alone
+	held         // by its own limits only
 )
 
 // judge says whether a call may begin, and if only time is lacking, how much.
@@ -405,7 +403,7 @@ func (l *Limiter) begin(t *turn, now time.Time) {
 	close(t.came)
 }
 
-// dispatch begins what may begin, and sees to it that the rest is looked at again.
+// dispatch begins what may begin, and sees to it that the rest is inspected again.
 func (l *Limiter) dispatch() {
 	now := time.Now()
 	var soonest time.Duration

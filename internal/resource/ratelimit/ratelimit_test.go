@@ -17,7 +17,7 @@ type service struct {
 	latency time.Duration
 	// servers is how many calls it works on at once, 0 for any number; the others wait.
 	servers int
-	// perSecond and burst are those of a token bucket; what is beyond is refused at once.
+	// perSecond and burst are those of a token bucket; what is beyond is rejected at once.
 	perSecond, burst float64
 
 	mu      sync.Mutex
@@ -117,7 +117,7 @@ func ask(l *ratelimit.Limiter, k ratelimit.Kind, typ string, s *service, n int) 
 	return time.Since(began)
 }
 
-// TestReadsFollowTheService: with a service that bears a hundred calls at once reads take a
+// TestReadsFollowTheService: with a service that allows a hundred calls at once reads take a
 // seventh of the time that ten at once take, and others than reads as long as before.
 func TestReadsFollowTheService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -153,13 +153,13 @@ func TestSlowServicesAreLeftAlone(t *testing.T) {
 				t.Errorf("%d servers: %s in place of %s, %d at once, %.1f on average", servers, took, before, s.most, s.busy.Seconds()/took.Seconds())
 			}
 		}
-		// One that bears thirty has about as many.
+		// One that allows thirty has about as many.
 		s := &service{latency: 100 * time.Millisecond, servers: 30}
 		took := ask(ratelimit.New(ratelimit.Settings{}), ratelimit.Read, "a", s, 3000)
 		if at := s.busy.Seconds() / took.Seconds(); at < 25 || at > 50 || s.most > 80 {
 			t.Errorf("30 servers have %.1f calls at once on average, and %d at most", at, s.most)
 		}
-		// What is done within the process isn't worth more.
+		// Anything that is done within the process isn't worth more.
 		quick := &service{latency: time.Millisecond}
 		if ask(ratelimit.New(ratelimit.Settings{}), ratelimit.Read, "a", quick, 500); quick.most != 10 {
 			t.Errorf("%d calls of a millisecond at once", quick.most)
@@ -167,8 +167,8 @@ func TestSlowServicesAreLeftAlone(t *testing.T) {
 	})
 }
 
-// TestRefusalsAreObeyed: of a service that refuses what is beyond its limit, nine tenths of
-// the limit are used, few calls are refused, and all are answered in the end.
+// TestRefusalsAreObeyed: of a service that rejects what is beyond its limit, nine tenths of
+// the limit are used, few calls are rejected, and all are answered in the end.
 func TestRefusalsAreObeyed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, burst := range []float64{1, 5, 50, 100} {
@@ -266,7 +266,7 @@ func TestBudgetsHold(t *testing.T) {
 		if ask(l, ratelimit.Read, "a", s, 4000); s.most != 200 {
 			t.Errorf("%d at once", s.most)
 		}
-		// What one type waits for is no reason for another to wait.
+		// The wait of one type doesn't make another one wait.
 		slow, quick := &service{latency: time.Millisecond}, &service{latency: 100 * time.Millisecond}
 		l = ratelimit.New(ratelimit.Settings{Budgets: map[ratelimit.Of]ratelimit.Budget{{Provider: sim, Type: "a"}: {PerSecond: 1}}})
 		var all sync.WaitGroup
@@ -279,8 +279,8 @@ func TestBudgetsHold(t *testing.T) {
 	})
 }
 
-// TestManyTypes: types of one provider have no more at once together than the one that
-// bears most.
+// TestManyTypes: types of one provider have no more at once together than the one that allows
+// most.
 func TestManyTypes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{latency: 50 * time.Millisecond, servers: 10}

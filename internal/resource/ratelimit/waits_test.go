@@ -48,7 +48,7 @@ func TestWaitsAreSeen(t *testing.T) {
 	})
 }
 
-// TestBudgetsAreTold: who waits for a budget for long is told so, once for each budget.
+// TestBudgetsAreTold: who waits for a budget for long is notified, once for each budget.
 func TestBudgetsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := ratelimit.New(ratelimit.Settings{Budgets: map[ratelimit.Of]ratelimit.Budget{

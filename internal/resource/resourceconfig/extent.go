@@ -15,11 +15,10 @@ import (
 // BadList says that the arguments of a list block are wrong, or not known.
 var BadList = diag.Code{Name: "invalid-list", Summary: "Invalid list block"}
 
-// DefaultLimit is how many objects a list resource is asked for where its block doesn't
-// say.
+// DefaultLimit is how many objects a list resource is requested where its block doesn't say.
 const DefaultLimit = 100
 
-// An Extent is how much a list resource is asked for: how many objects, and whether these
+// An Extent is how much a list resource is requested: how many objects, and whether these
 // whole.
 type Extent struct {
 	Limit int64

@@ -31,5 +31,5 @@ func NoPlace(root *program.Tree, a addr.Instance) string {
 	case res.Repeat.ForEach != nil && a.Key == addr.NoKey:
 		return fmt.Sprintf("%s has for_each, so its instances have keys: write %s[\"KEY\"].", block, block)
 	}
-	return fmt.Sprintf("What repeats %s doesn't make this instance.", block)
+	return fmt.Sprintf("The count or for_each of %s has no such instance.", block)
 }

@@ -1,8 +1,8 @@
-// Package resourceconfig reads what the configuration says of one instance of a resource
-// or action, and puts marks on values.
+// Package resourceconfig reads the configuration of one instance of a resource or action, and
+// marks its values.
 //
-// It owns what is the same for objects and actions, in plans and applies. It refuses to
-// know states, and to call providers.
+// It owns what is the same for objects and actions, in plans and applies. It doesn't know
+// states, or call providers.
 package resourceconfig
 
 import (
@@ -74,8 +74,8 @@ func ForCaller(t *promise.Task, i *eval.Instance, sch *schema.Schema, caller cty
 	return Config{unmarked, value.PathsMarked(pvms, value.Sensitive)}, diags
 }
 
-// SensitiveArguments are the paths of what is sensitive in the configuration of
-// an instance, as far as that can be told: problems are nobody's.
+// SensitiveArguments are the paths of what is sensitive in the configuration of an instance,
+// as far as that can be known: problems are nobody's.
 func SensitiveArguments(t *promise.Task, i *eval.Instance, sch *schema.Schema) []cty.Path {
 	var paths []cty.Path
 	t.Try(func(t *promise.Task) {
@@ -140,7 +140,7 @@ func (c Config) Kept(sch *schema.Schema) cty.Value {
 }
 
 // Wanted evaluates the condition of a trigger of an instance: it is true without one, and
-// unknown where it can't be told yet.
+// unknown where 't be known yet.
 func Wanted(t *promise.Task, i *eval.Instance, of *program.Trigger) (cty.Value, diag.List) {
 	if of.Condition == nil {
 		return cty.True, nil

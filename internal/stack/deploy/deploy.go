@@ -1,5 +1,5 @@
-// Package deploy reads deployments: what a stack is instantiated with, where that
-// comes from, and by which rules plans of it are approved.
+// Package deploy reads deployments: the inputs of a stack, their sources, and the rules that
+// approve its plans.
 //
 // It owns the files that end in .tfdeploy.hcl and .tfdeploy.json, and their
 // values. Tokens, stores and outputs of other stacks are given to it. It knows no
@@ -86,13 +86,13 @@ type Rule struct {
 	Range      hcl.Range
 }
 
-// A Check is a condition on a plan, with what is told where it doesn't hold.
+// A Check is a condition on a plan, with what is reported where it doesn't hold.
 type Check struct {
 	Condition, Reason hcl.Expression
 	Range             hcl.Range
 }
 
-// A Token is asked for at each run: a proof of who runs it.
+// A Token is requested at each run: a proof of who runs it.
 type Token struct {
 	Name     string
 	Audience []string
@@ -157,7 +157,7 @@ var (
 	publishSchema    = attributes("value!", "description")
 )
 
-// What is written where it isn't expected, and what to do instead.
+// Anything that is written where it isn't expected, and what to do instead.
 var (
 	misplaced = map[string]string{
 		"component": inComponents, "stack": inComponents, "provider": inComponents, "required_providers": inComponents,
@@ -170,7 +170,7 @@ var (
 const (
 	inComponents = "It belongs into a file that ends in .tfcomponent.hcl."
 	inSettings   = "Where states are, and how they are encrypted, belongs into a file that ends in .tfbackend.hcl."
-	oneEach      = "Each has a block of its own; what they have in common stands in locals."
+	oneEach      = "Each has its own block; put common values in locals."
 )
 
 // Choose finds deployments by name.

@@ -16,8 +16,7 @@ import (
 	"weir.dev/weir/internal/lang/syntax"
 )
 
-// An Outside has what deployments take from elsewhere. What it can't tell is a
-// problem that names the setting which is missing; the range is added here. Each is
+// An Outside has what deployments take from elsewhere. A missing value is a problem that names the setting; the range is added here. Each is
 // asked once for each evaluation, and only for what is used.
 type Outside interface {
 	// Token is a token, and where a file has it.
@@ -117,7 +116,7 @@ func among(name string, names []string) string {
 		return near
 	}
 	if len(names) == 0 {
-		return " There are none: declare it."
+		return " None is declared: declare it."
 	}
 	return " There are: " + strings.Join(names, ", ") + "."
 }
@@ -207,7 +206,7 @@ func (ev *evaluation) inputs(d *Deployment) diag.List {
 	return diags
 }
 
-// object is inputs for an expression that comes to an object.
+// object is inputs for an expression that results in an object.
 func (ev *evaluation) object(d *Deployment) diag.List {
 	at := d.inputs.Range()
 	v, diags := ev.value(d.inputs)
@@ -263,8 +262,8 @@ func (ev *evaluation) value(e hcl.Expression) (cty.Value, diag.List) {
 	return v, diags
 }
 
-// named is the value of the block or local that a reference names, under the name
-// that it has in the object of its kind. Failed is what was told before.
+// named is the value of the block or local that a reference names, under the name that it has
+// in the object of its kind. Failed is what was reported before.
 func (ev *evaluation) named(t hcl.Traversal) (key string, v cty.Value, diags diag.List, ok bool) {
 	if d, ok := ev.known(t, places{}); !ok {
 		return "", cty.DynamicVal, diag.List{d}, false
@@ -447,7 +446,7 @@ func (s *Stack) Publish(outputs map[string]map[string]cty.Value, o Outside) (map
 		switch {
 		case more.HasErrors():
 		case value.IsEphemeral(v):
-			diags.Add(diag.Ephemeral.As("Ephemeral value published").Error(p.Value.Range(), "What is published is kept in a file, where ephemeral values can't be."))
+			diags.Add(diag.Ephemeral.As("Ephemeral value published").Error(p.Value.Range(), "Published outputs are stored in a file, which can't have ephemeral values."))
 		default:
 			published[p.Name] = v
 		}

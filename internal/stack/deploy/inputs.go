@@ -12,8 +12,8 @@ import (
 	"weir.dev/weir/internal/lang/syntax"
 )
 
-// CheckInputs compares the inputs of the deployment with the stack's variables, all of
-// which is given, by it or otherwise. What is left open is a problem of the severity.
+// CheckInputs compares the inputs of the deployment with the stack's variables, all of which
+// is given, by it or otherwise. Anything that is left open is a problem of the severity.
 func (d *Deployment) CheckInputs(p *program.Program, all map[string]module.VariableInput, open diag.Severity) diag.List {
 	var diags diag.List
 	for _, v := range p.Variables {

@@ -1,8 +1,7 @@
-// Package remoteoutputs keeps what stacks tell each other: the outputs that one has
-// published, and who reads them.
+// Package remoteoutputs stores the published outputs of stacks, and the stacks that read them.
 //
-// It owns the files, which are beside the states of a stack's deployments. It
-// refuses to know where the values come from.
+// It owns the files, which are beside the states of a stack's deployments. It doesn't know
+// where the values come from.
 package remoteoutputs
 
 import (

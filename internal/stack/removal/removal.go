@@ -1,6 +1,5 @@
-// Package removal decides what becomes of the parts of a stack that are gone
-// from its configuration: removed blocks claim them, and without one the plan is
-// refused.
+// Package removal decides what happens to parts of a stack that left its configuration:
+// removed blocks claim them, and without one the plan fails.
 //
 // It compares names. That objects without configuration are destroyed, or
 // forgotten, is up to package planner.

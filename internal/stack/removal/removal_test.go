@@ -56,7 +56,7 @@ func TestUnclaimed(t *testing.T) {
 	}
 }
 
-// What the index remembers is enough for a block that works as it is pasted.
+// The index has enough for a block that works as it is pasted.
 func TestBlockFromMemory(t *testing.T) {
 	kept := shardedstate.Memory{Components: map[string]shardedstate.Origin{
 		"component.a": {Source: "./m", Providers: map[string]string{

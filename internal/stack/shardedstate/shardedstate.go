@@ -1,6 +1,5 @@
-// Package shardedstate keeps the state of a deployment in parts: an ordinary state
-// file for each component instance, which other tools can read, and an index
-// with what belongs to none of them.
+// Package shardedstate stores the state of a deployment in parts: an ordinary state file for each
+// component instance, which other tools can read, and an index for the rest.
 //
 // It owns the layout of the files and how a state falls into parts. To its
 // callers a deployment is the workspace of a backend, with one state and one
@@ -203,7 +202,7 @@ func (s *store) read(ctx context.Context) (*state.Snapshot, index, error) {
 	for _, c := range ix.Components {
 		part, migrating, err := s.readPart(c.File)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it never came to be
+			continue // it never existed
 		}
 		if err != nil {
 			return nil, ix, err
@@ -388,7 +387,7 @@ func split(whole *state.Snapshot) (map[string]*state.Snapshot, index, error) {
 	if len(whole.Memory) > 0 {
 		ix.Memory = &Memory{}
 		if err := json.Unmarshal(whole.Memory, ix.Memory); err != nil {
-			return nil, index{}, fmt.Errorf("what the state remembers of the stack can't be read: %w", err)
+			return nil, index{}, fmt.Errorf("the stack's data in the state can't be read: %w", err)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(byFile)) {

@@ -1,9 +1,7 @@
-// Package edit is what commands change in a state without asking anybody:
-// giving objects other addresses, forgetting them, marking them, putting another
-// state in place.
+// Package edit edits a state without calling a provider: move, remove, taint and replace.
 //
-// It owns what such a change comes to, and which ones are refused. It refuses to
-// read, lock or write states: each change is a function of snapshots.
+// It owns what such a change results in, and which ones are rejected. It doesn't read, lock or
+// write states: each change is a function of snapshots.
 package edit
 
 import (
@@ -221,7 +219,7 @@ func markMatches(s *state.Snapshot, t addr.Target, tainted bool) (next *state.Sn
 }
 
 // In has the instances of managed resources that patterns name in a state, which may be nil.
-// That there is none is a problem.
+// That none exists is a problem.
 func In(s *state.Snapshot) func(addr.Target) ([]addr.Instance, diag.List) {
 	if s == nil {
 		s = state.Empty()
@@ -273,8 +271,8 @@ func ReplaceProvider(s *state.Snapshot, from, to addr.Provider) (next *state.Sna
 	return next, changed
 }
 
-// Push is a state as it takes the place of the present one, which may be nil.
-// One of another lineage, or an older one, is refused unless forced.
+// Push is a state as it takes the place of the present one, which may be nil. One of another
+// lineage, or an older one, is rejected unless forced.
 func Push(present, pushed *state.Snapshot, force bool) (*state.Snapshot, diag.List) {
 	if present == nil {
 		return pushed, nil

@@ -109,7 +109,7 @@ func renamed(from, to *state.Snapshot, src, dst addr.Target) ([]Move, diag.List)
 	return moves, taken(to, moves, from == to, leaving)
 }
 
-// taken refuses moves to where something else is.
+// taken rejects moves to where something else is.
 func taken(to *state.Snapshot, moves []Move, same bool, leaving map[addr.Object]bool) diag.List {
 	for _, m := range moves {
 		if _, taken := to.Objects[m.To]; taken && (!same || !leaving[m.To] || m.To == m.From) {

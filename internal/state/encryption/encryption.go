@@ -1,11 +1,10 @@
-// Package encryption seals states and plans before they are stored, and opens
-// what was sealed, in the form that OpenTofu gives them.
+// Package encryption encrypts states and plans before they are stored, and decrypts them, in
+// OpenTofu's format.
 //
-// It owns the encryption block: its decoding and merging, key providers, the
-// methods, their chains of fallbacks, and the JSON around what is encrypted. It
-// refuses to know where the bytes are kept (package storage), what they mean
-// (statefile, planfile), how expressions get their values (an Evaluate does),
-// and how commands are run (a Run does).
+// It owns the encryption block: its decoding and merging, key providers, the methods, their
+// chains of fallbacks, and the JSON around what is encrypted. It doesn't know where the bytes
+// are kept (package storage), what they mean (statefile, planfile), how expressions get their
+// values (an Evaluate does), and how commands are run (a Run does).
 //
 // No message of it has a passphrase, a key or a part of what was opened.
 package encryption

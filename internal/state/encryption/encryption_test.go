@@ -79,8 +79,8 @@ func read(t testing.TB, parts ...string) []byte {
 	return data
 }
 
-// TestRecorded opens states and a plan that the peer has sealed, and what this
-// package seals for the same configuration.
+// TestRecorded opens states and a plan that the reference has sealed, and what this package
+// seals for the same configuration.
 func TestRecorded(t *testing.T) {
 	for _, name := range []string{"passphrase", "settings", "chain", "program", "json"} {
 		t.Run(name, func(t *testing.T) {

@@ -141,7 +141,7 @@ func (w *making) arguments(b *block, known []argument) (map[string]cty.Value, di
 	content, problems := b.body.Content(schema)
 	diags := diag.FromHCL(diag.Expression, problems)
 	for i := range diags {
-		// What is missing, is missing in this block, which may be merged.
+		// Anything that is missing, is missing in this block, which may be merged.
 		if diags[i].Subject == nil || diags[i].Subject.Filename == "" {
 			diags[i].Subject = b.rng.Ptr()
 		}

@@ -34,7 +34,7 @@ const (
 	SealedPlan
 )
 
-// Recognize tells what bytes are.
+// Recognize reports what bytes are.
 func Recognize(data []byte) What {
 	if _, ok := parsePayload(data); !ok {
 		return Other
@@ -107,9 +107,9 @@ func (s State) Seal(state []byte) ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// Open decrypts a state. One that isn't encrypted is returned as it is where
-// that is allowed. migrating: it should be sealed anew. What is no state at all
-// is returned as it is, for the reader of states to say so.
+// Open decrypts a state. One that isn't encrypted is returned as it is where that is allowed.
+// migrating: it should be sealed again. Anything that is no state at all is returned as it is,
+// for the reader of states to say so.
 func (s State) Open(stored []byte) (state []byte, migrating bool, err error) {
 	if s.target == nil || len(stored) == 0 {
 		return stored, false, nil
@@ -133,7 +133,7 @@ func (s State) Open(stored []byte) (state []byte, migrating bool, err error) {
 	inner, _, err := placeOf(state)
 	switch {
 	case err != nil:
-		return nil, false, errors.New("what was decrypted isn't a state")
+		return nil, false, errors.New("the decrypted file isn't a state")
 	case outer.Serial != nil && inner.Serial != nil && *outer.Serial != *inner.Serial:
 		return nil, false, fmt.Errorf("invalid state metadata, serial field mismatch %d vs %d", *outer.Serial, *inner.Serial)
 	case outer.Lineage != "" && outer.Lineage != inner.Lineage:
@@ -142,8 +142,8 @@ func (s State) Open(stored []byte) (state []byte, migrating bool, err error) {
 	return state, migrating, nil
 }
 
-// SealKey encrypts a few bytes, such as a key, as states are encrypted. What
-// doesn't encrypt states fails.
+// SealKey encrypts a few bytes, such as a key, as states are encrypted. Anything that doesn't
+// encrypt states fails.
 func (s State) SealKey(key []byte) ([]byte, error) {
 	if !s.Encrypts() {
 		return nil, errors.New("states aren't encrypted")

@@ -1,20 +1,18 @@
-// Package journal remembers an apply while it runs, so that nothing is lost
-// with the process: before an object is created, changed or deleted the
-// intent is written, afterwards the result, both on disk before anything
-// outside depends on them.
+// Package journal records an apply while it runs, so that no result is lost with the process.
+// It writes the intent before an object is created, changed or deleted, and the result
+// afterwards, both on disk before anything outside depends on them.
 //
-// It owns the file's format, its durability, and how results are folded into
-// a state. It refuses to know where the file is, who may write it (the lock
-// of the state says that), and how operations in doubt are settled.
+// It owns the file's format, its durability, and how results are folded into a state. It
+// doesn't know where the file is, who may write it (the lock of the state says that), and how
+// operations in doubt are resolved.
 //
 // # When it is on disk
 //
-// An intent is synced before the provider is asked. A result is only written:
-// it survives the end of the process, however that comes, in the kernel's
-// memory. Whoever depends on a result does something to the world only after
-// an intent of its own, which is a later record of the same file, so the sync
-// of that intent makes the result last too. A chain of objects costs one sync
-// for each instead of two. Where no intent follows, a result is synced a few
+// An intent is synced before the provider is asked. A result is only written: it survives the
+// end of the process, however that comes, in the kernel's memory. A caller that depends on a
+// result does something to the world only after an intent of its own, which is a later record
+// of the same file, so the sync of that intent makes the result last too. A chain of objects
+// costs one sync for each instead of two. Where no intent follows, a result is synced a few
 // milliseconds later, with the next snapshot of the state, or at the end.
 //
 // So when the machine fails, and not just the process, the results of the last
@@ -28,12 +26,11 @@
 //
 //	7b1c5d0e 000000a3 {"op":"intent",...}
 //
-// The checksum is the CRC-32C of what follows the first space, begun with the
-// checksum of the line before, so that a line that is missing, doubled or in
-// another place shows as well as one that was changed. The first record is begin,
-// or the key that the records after it are sealed with where states are encrypted;
-// the key itself is sealed as a state is, and a sealed record is bound to its
-// place.
+// The checksum is the CRC-32C of what follows the first space, started with the checksum of
+// the line before, so that a line that is missing, doubled or in another place shows as well
+// as one that was changed. The first record is begin, or the key that the records after it are
+// sealed with where states are encrypted; the key itself is sealed as a state is, and a sealed
+// record is bound to its place.
 //
 // A crash can leave a last line without its end, which is ignored: nothing
 // depended on it. Everything else that doesn't fit means that the disk or somebody
@@ -62,14 +59,13 @@ import (
 
 // A Begin says which state a journal is about.
 type Begin struct {
-	// Lineage and Serial are those of the state that the run started from. A
-	// run that starts without a state tells the lineage it is going to use,
-	// and serial 0.
+	// Lineage and Serial are those of the state that the run started from. A run that starts
+	// without a state reports the lineage it is going to use, and serial 0.
 	Lineage string `json:"lineage"`
 	Serial  uint64 `json:"serial"`
 	// Base is the Digest of the stored state, empty where there was none.
 	Base string `json:"base,omitempty"`
-	// Run tells a run from all others: its note beside the state has the same.
+	// Run distinguishes a run from all others: its note beside the state has the same.
 	Run string `json:"run,omitempty"`
 	// Who, Plan, Backend and Workspace are for people.
 	Who       string `json:"who,omitempty"`
@@ -89,13 +85,13 @@ type Operation struct {
 	// Needs are the resources that have to outlive an object that is created. It may
 	// exist, and depend on them.
 	Needs []addr.Resource
-	// Former tells the object that is in the place of one that is created, by Tell;
-	// empty for none. As long as the state has that one, it doesn't have the new one.
+	// Former reports the object that is in the place of one that is created, by Tell; empty
+	// for none. As long as the state has that one, it doesn't have the new one.
 	Former string
 }
 
-// Tell tells objects apart that follow one another in a place, without saying
-// anything about them. Nil is empty.
+// Tell distinguishes objects that follow one another in a place, without saying anything about
+// them. Nil is empty.
 func Tell(o *state.Object) string {
 	if o == nil {
 		return ""
@@ -300,7 +296,7 @@ type Log struct {
 	// Torn: the last line is incomplete, as a crash leaves it.
 	Torn bool
 	// Damaged is the number of lines that were changed or don't follow the one
-	// before. What they said, and what is missing, isn't in the log.
+	// before. Their contents, and missing lines, aren't in the log.
 	Damaged int
 	// Ended: the run came to its end.
 	Ended bool
@@ -373,10 +369,10 @@ type Recovery struct {
 	State *state.Snapshot
 	// Folded are the objects that are other than in the stored state, in order.
 	Folded []addr.Object
-	// InDoubt are operations that were begun and whose outcome isn't known,
-	// in order of their objects.
+	// InDoubt are operations that were started and whose outcome isn't known, in order of
+	// their objects.
 	InDoubt []Operation
-	// Invoking are actions that were begun and whose outcome isn't known, in words.
+	// Invoking are actions that were started and whose outcome isn't known, in words.
 	Invoking []string
 	// Foreign: the stored state has another lineage, so nothing was folded.
 	Foreign bool
@@ -385,8 +381,7 @@ type Recovery struct {
 	Conflicts []addr.Object
 }
 
-// Recover reads a journal and folds it into the state that it was begun with,
-// nil for none.
+// Recover reads a journal and folds it into the state that it was started with, nil for none.
 func Recover(prior *state.Snapshot, r io.Reader) (folded *state.Snapshot, inDoubt []Operation, err error) {
 	l, err := Read(r, nil)
 	if err != nil {
@@ -438,16 +433,15 @@ func (l *Log) Fold(prior *state.Snapshot, digest string) (Recovery, error) {
 	return rec, nil
 }
 
-// unsettled are the operations that a state doesn't settle: who imported the object
-// meanwhile has.
+// unsettled are the operations that a state doesn't resolve: who imported the object meanwhile
+// has.
 func unsettled(open []Operation, now *state.Snapshot) []Operation {
 	return slices.DeleteFunc(open, func(o Operation) bool { return o.Settled(now.Objects[o.Object]) })
 }
 
 // fold puts one object in its place. In a state that somebody else wrote
 // meanwhile, what they wrote stays: refreshing finds out about deletions, and
-// an object that isn't there any more as well. What the run itself has deleted or
-// deposed in that place they have only kept.
+// an object that isn't there any more as well. They only kept objects that the run itself has deleted or deposed there.
 func (rec *Recovery) fold(next *state.Snapshot, at addr.Object, stored *state.Object, ours bool, former map[string]bool) {
 	there := next.Objects[at]
 	switch {
@@ -465,7 +459,7 @@ func (rec *Recovery) fold(next *state.Snapshot, at addr.Object, stored *state.Ob
 	}
 }
 
-// nameOf is what tells two objects apart: the id, or else all there is.
+// nameOf is what distinguishes two objects: the id, or else all there is.
 func nameOf(o *state.Object) string {
 	var attributes struct {
 		ID *string `json:"id"`
@@ -478,7 +472,7 @@ func nameOf(o *state.Object) string {
 
 // facts are the last words of a journal about everything it names.
 type facts struct {
-	objects   map[addr.Object]*state.Object // nil: there is none
+	objects   map[addr.Object]*state.Object // nil: none exists
 	outputs   map[string]*state.Output
 	snapshots map[string]bool
 	// former are the names of objects that were in a place and were deleted or deposed.

@@ -153,7 +153,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestInvocations: of actions, those are told that were begun and haven't ended.
+// TestInvocations: of actions, those learn that were started and haven't ended.
 func TestInvocations(t *testing.T) {
 	w, path := begun(t, Begin{Lineage: "l"})
 	for _, label := range []string{"one", "two", "three"} {
@@ -279,8 +279,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestPrefixes cuts random journals everywhere: whatever was on disk is known,
-// and every operation that was begun and not ended is in doubt.
+// TestPrefixes cuts random journals everywhere: whatever was on disk is known, and every
+// operation that was started and not ended is in doubt.
 func TestPrefixes(t *testing.T) {
 	for seed := range uint64(4) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -623,7 +623,7 @@ func TestEveryByte(t *testing.T) {
 				t.Fatalf("only %d records", n)
 			}
 
-			// What is in front of the line with the changed byte is read once.
+			// Anything that is in front of the line with the changed byte is read once.
 			var before Log
 			var link chain
 			start := 0

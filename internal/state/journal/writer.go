@@ -92,8 +92,8 @@ func Start(disk *durable.Disk, path string, b Begin, carried []Operation, known 
 	return w, nil
 }
 
-// Note is a journal of operations that may have begun, for another place than that
-// of the journal.
+// Note is a journal of operations that may have started, for another place than that of the
+// journal.
 func Note(b Begin, list []Operation, seal Crypt) ([]byte, error) {
 	var c chain
 	return c.begin(b, list, nil, seal)
@@ -130,9 +130,9 @@ func (c *chain) begin(b Begin, carried []Operation, known map[addr.Object]*state
 	return lines, nil
 }
 
-// beside makes the file that is to replace a journal, empty and held. It has one
-// name for all, so that a crash leaves one file at most, and is always made anew:
-// what somebody else has put there, such as a link, isn't written to.
+// beside makes the file that is to replace a journal, empty and held. It has one name for all,
+// so that a crash leaves one file at most, and is always made again: what somebody else has
+// put there, such as a link, isn't written to.
 func beside(disk *durable.Disk, path string) (*durable.File, error) {
 	file, err := makeNew(disk, path+".new")
 	if err != nil {
@@ -209,7 +209,7 @@ func removeLeft(disk *durable.Disk, name string, there os.FileInfo) error {
 func free(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil // there is none, or none that could be read later either
+		return nil // none exists, or none that could be read later either
 	}
 	defer file.Close()
 	if Busy(file) {
@@ -218,8 +218,8 @@ func free(path string) error {
 	return nil
 }
 
-// Discard removes a journal that nobody needs any more, unless it is being
-// written; that there is none is fine.
+// Discard removes a journal that nobody needs any more, unless it is being written; that none
+// exists is fine.
 func Discard(disk *durable.Disk, path string) error {
 	if err := free(path); err != nil {
 		return err
@@ -236,8 +236,8 @@ func Discard(disk *durable.Disk, path string) error {
 // is on disk, and every result that the operation may build on as well.
 func (w *Writer) Intent(o Operation) error { return w.addAndSync(intentRecord(o)) }
 
-// Result says what there is of an object now, nil for nothing. It ends the
-// object's intent.
+// Result says everything that exists of an object now, nil for nothing. It ends the object's
+// intent.
 func (w *Writer) Result(at addr.Object, stored *state.Object) error {
 	r, err := resultRecord(at, stored)
 	if err != nil {
@@ -378,8 +378,8 @@ func (w *Writer) write(text []byte) {
 	w.added++
 }
 
-// sync returns when the first so many records are on disk. Whoever finds
-// nobody syncing syncs for all. w.mu is held, but not while the disk works.
+// sync returns when the first so many records are on disk. A caller that finds nobody syncing
+// syncs for all. w.mu is held, but not while the disk works.
 func (w *Writer) sync(records int) error {
 	for w.done < records && w.err == nil {
 		if w.busy {
@@ -414,7 +414,7 @@ func (w *Writer) onTime() {
 	}
 }
 
-// syncLate syncs what nobody waited for. Who comes next is told of an error.
+// syncLate syncs what nobody waited for. Anyone who comes next is notified of an error.
 func (w *Writer) syncLate() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

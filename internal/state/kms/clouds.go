@@ -49,7 +49,7 @@ func amazonSchema() *schema.Block {
 		"shared_credentials_files", "shared_config_files", "assume_role", "assume_role_with_web_identity", "allowed_account_ids", "forbidden_account_ids",
 	}, map[string]*schema.Attribute{
 		"kms_key_id": required(cty.String, "The key that keys are encrypted with"),
-		"key_spec":   required(cty.String, "What keys are made: AES_256 or AES_128"),
+		"key_spec":   required(cty.String, "The kind of keys: AES_256 or AES_128"),
 		"endpoints": backendconfig.Object("Addresses of services", map[string]*schema.Attribute{
 			"iam": backendconfig.Optional(cty.String, "The address of IAM, which isn't asked for anything"),
 			"sts": backendconfig.Optional(cty.String, "The address of STS"),

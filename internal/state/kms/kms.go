@@ -1,9 +1,9 @@
-// Package kms has services of others make and keep the keys that states are
-// encrypted with: those of AWS, Azure and Google Cloud, and OpenBao or Vault.
+// Package kms requests encryption keys of states from AWS, Azure, Google Cloud, OpenBao
+// or Vault.
 //
-// It owns what is asked of them, and what is kept beside a state to find its key again,
-// which is what OpenTofu keeps. It refuses to encrypt anything, and leaves credentials to
-// the backends of the same services.
+// It owns what is asked of them, and what is kept beside a state to find its key again, which
+// is what OpenTofu keeps. It doesn't encrypt anything, and leaves credentials to the backends
+// of the same services.
 package kms
 
 import (
@@ -84,7 +84,7 @@ func random(size int) []byte {
 // readMeta reads what finds a key again.
 func readMeta(text []byte, into any, there func() bool) error {
 	if err := json.Unmarshal(text, into); err != nil || !there() {
-		return errors.New("what is kept beside it doesn't lead to a key: was it encrypted with another kind of key provider?")
+		return errors.New("the data beside it doesn't lead to a key: was it encrypted with another kind of key provider?")
 	}
 	return nil
 }

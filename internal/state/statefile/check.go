@@ -17,8 +17,8 @@ func checkStatus(text string) string {
 	return "unknown"
 }
 
-// check reads an element of check_results. Kinds that a later version added
-// are left out: the next run evaluates all checks anew.
+// check reads an element of check_results. Kinds that a later version added are left out: the
+// next run evaluates all checks again.
 func (r *reader) check() error {
 	var c state.CheckResult
 	err := r.object(func(member string) (err error) {

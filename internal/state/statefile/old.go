@@ -18,11 +18,10 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-// Versions 1 to 3 of the format are those of Terraform 0.6 to 0.11: a list of
-// modules with an entry for each instance, whose attributes are flat. All three
-// have the same outline; what differs is said where it is read. What resources
-// depend on is left out: those were addresses in a language of their own, and the
-// next apply stores them anew.
+// Versions 1 to 3 of the format are those of Terraform 0.6 to 0.11: a list of modules with an
+// entry for each instance, whose attributes are flat. All three have the same outline; what
+// differs is said where it is read. Dependencies of resources are left out: those were addresses
+// in a language of their own, and the next apply stores them again.
 
 type oldFile struct {
 	Writer  string      `json:"terraform_version"`
@@ -296,8 +295,8 @@ func (r oldReader) object(at addr.Object, config addr.ProviderConfig, old *oldIn
 	}
 }
 
-// oldSchemaVersion reads what the SDK of providers kept among the meta data, as a
-// text or a number. What isn't a version is the provider's own.
+// oldSchemaVersion reads what the SDK of providers kept among the meta data, as a text or a
+// number. Anything that isn't a version is the provider's own.
 func oldSchemaVersion(src json.RawMessage) (int64, bool) {
 	var text string
 	if json.Unmarshal(src, &text) != nil {
@@ -307,10 +306,10 @@ func oldSchemaVersion(src json.RawMessage) (int64, bool) {
 	return int64(n), err == nil // #nosec G115 -- 63 bits
 }
 
-// nameCounts brings flat attributes of versions 1 and 2 to version 3. The number
-// of elements of every collection stood under PATH.#; since version 3 that of a
-// map stands under PATH.%. A map shows by a key that isn't a number. The count of
-// an empty collection goes, as nothing tells what it is.
+// nameCounts brings flat attributes of versions 1 and 2 to version 3. The number of elements
+// of every collection stood under PATH.#; since version 3 that of a map stands under PATH.%. A
+// map shows by a key that isn't a number. The count of an empty collection goes, as nothing
+// reports what it is.
 func nameCounts(attributes map[string]string) {
 	var prefixes []string
 	for name := range attributes {

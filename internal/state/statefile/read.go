@@ -1,10 +1,10 @@
-// Package statefile reads and writes states in the JSON of format version 4,
-// which OpenTofu and Terraform share, and reads versions 1 to 3.
+// Package statefile reads and writes states in the JSON of format version 4, which OpenTofu
+// and Terraform share, and reads versions 1 to 3.
 //
-// It owns the format: the order of everything in it, what may be missing, and
-// the messages for files that aren't states. It refuses locks, paths and
-// bytes at rest (package storage), encryption, and what the attributes of an
-// object mean: those stay in the JSON they were found in.
+// It owns the format: the order of everything in it, what may be missing, and the messages for
+// files that aren't states. It rejects locks, paths and bytes at rest (package storage),
+// encryption, and what the attributes of an object mean: those stay in the JSON they were
+// found in.
 package statefile
 
 import (

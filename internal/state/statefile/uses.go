@@ -61,7 +61,7 @@ func (r *reader) uses(raw []byte, deps []addr.Resource) []state.Uses {
 	last := &r.narrowed
 	if !bytes.Equal(last.keys, raw) || !slices.Equal(last.deps, deps) {
 		last.keys, last.deps = raw, slices.Clone(deps)
-		// What can't be read narrows nothing: all instances are depended on then.
+		// Anything that can't be read narrows nothing: all instances are depended on then.
 		last.uses, _ = usesOf(raw, deps)
 	}
 	return last.uses

@@ -9,8 +9,8 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-// TestUses writes and reads dependencies that are narrowed to instances, and reads
-// what other engines leave of them.
+// TestUses writes and reads dependencies that are narrowed to instances, and reads what other
+// programs leave of them.
 func TestUses(t *testing.T) {
 	resource := func(text string) addr.Resource {
 		i, err := addr.ParseInstance(text)

@@ -89,7 +89,7 @@ func sorted(s *state.Snapshot) []addr.Object {
 }
 
 // So many objects in a row are printed at so many places to know how much room all take.
-// What is repeated, as in the instances of a module, is in each row several times.
+// Anything that is repeated, as in the instances of a module, is in each row several times.
 const places, inRow = 16, 24
 
 // makeRoom makes room for all objects: a buffer that doubles whenever it is full takes
@@ -105,7 +105,7 @@ func (p *printer) makeRoom(all []addr.Object, s *state.Snapshot) {
 		n := place*stride + place*place%inRow + i%inRow // the rows don't all begin alike
 		p.depth = depth
 		if n == 0 || all[n-1].Resource != all[n].Resource {
-			_ = p.resource(all[n:n+1], s) // it is told when it is printed for good
+			_ = p.resource(all[n:n+1], s) // it is reported when it is printed for good
 		} else {
 			p.depth += 2
 			_ = p.instance(all[n], s.Objects[all[n]], "")

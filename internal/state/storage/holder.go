@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// A process is who holds a lock, told from any other process that there was or
+// A process is who holds a lock, distinguished from any other process that there was or
 // will be. All but one machine has only the text.
 type process struct {
 	pid   int
@@ -19,8 +19,8 @@ type process struct {
 	space string // in which pid and start have their meaning: containers have their own
 }
 
-// String is the form in LockInfo.Info, which servers and other engines carry
-// through. It is for people as well.
+// String is the form in LockInfo.Info, which servers and other programs carry through. It is
+// for people as well.
 func (p process) String() string {
 	return fmt.Sprintf("process %d, start %d, boot %s, space %s", p.pid, p.start, p.boot, p.space)
 }
@@ -41,11 +41,10 @@ func parseProcess(text string) (p process, ok bool) {
 	return p, err == nil && errStart == nil
 }
 
-// Processes tells who holds locks on this machine.
+// Processes reports who holds locks on this machine.
 type Processes interface {
-	// This is the Info for locks that this process takes: by it others on the same
-	// machine find out that the holder has ended. It is empty where that can't be
-	// told.
+	// This is the Info for locks that this process takes: by it others on the same machine
+	// find out that the holder has ended. It is empty where that 't be known.
 	This() string
 	// Gone reports whether the process with that Info has ended for certain. Of
 	// those of other machines nothing can be said.

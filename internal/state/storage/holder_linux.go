@@ -60,8 +60,8 @@ func ended(p process) bool {
 	return ok && (!running || start != p.start)
 }
 
-// How long exclude waits, and between looks. Who is inside makes three requests;
-// a file that is held for longer is held by somebody who means harm or hangs.
+// How long exclude waits, and between looks. Anyone who is inside makes three requests; a file
+// that is held for longer is held by somebody who means harm or hangs.
 const (
 	excludeFor  = 10 * time.Second
 	excludeLook = 20 * time.Millisecond

@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// Here it can't be told of processes that they have ended.
+// Here 't be known of processes that they have ended.
 
 func lookUp(int) (process, bool) { return process{}, false }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// LockInfo tells who holds a lock. Its JSON is stored beside the lock by all
-// tools that use the same states.
+// LockInfo reports who holds a lock. Its JSON is stored beside the lock by all tools that use
+// the same states.
 type LockInfo struct {
 	ID        string
 	Operation string

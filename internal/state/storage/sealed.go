@@ -10,7 +10,7 @@ type Crypt interface {
 	// Encrypts reports whether Seal makes states unreadable.
 	Encrypts() bool
 	Seal(state []byte) ([]byte, error)
-	// Open is the state that was sealed. migrating: it should be sealed anew.
+	// Open is the state that was sealed. migrating: it should be sealed again.
 	Open(stored []byte) (state []byte, migrating bool, err error)
 }
 

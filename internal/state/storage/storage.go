@@ -1,10 +1,9 @@
-// Package storage keeps the bytes of states: one blob and one lock for each
-// workspace of a backend.
+// Package storage defines the interface of state backends: the bytes of a state and one lock
+// for each workspace.
 //
-// It owns the contract of backends, the lock's information, waiting for a
-// lock, and how a backend is found by the name that configurations use. It
-// refuses to know what the bytes mean (package statefile), when they are
-// written, and what is told to the user meanwhile.
+// It owns the contract of backends, the lock's information, waiting for a lock, and how a
+// backend is found by the name that configurations use. It doesn't know what the bytes mean
+// (package statefile), when they are written, and what is instructed to the user meanwhile.
 //
 // Backends are in packages below this one; package backends lists them. Each
 // passes the suite of package storagetest.
@@ -44,11 +43,11 @@ type Backend interface {
 	// DeleteWorkspace removes the workspace and its state. The default
 	// workspace can't be removed. That nothing is lost is up to the caller.
 	DeleteWorkspace(ctx context.Context, name string) error
-	// State opens the state of a workspace. It touches nothing; a state that
-	// doesn't exist reads as nil and comes to be with the first Write.
+	// State opens the state of a workspace. It touches nothing; a state that doesn't exist
+	// reads as nil and becomes with the first Write.
 	State(name string) (Store, error)
-	// Place tells the state of a workspace from all others, by its address. It
-	// has no credentials, so that it stays the same when these change.
+	// Place reports the state of a workspace from all others, by its address. It has no
+	// credentials, so that it stays the same when these change.
 	Place(name string) string
 }
 
@@ -113,7 +112,7 @@ type Executor interface {
 type Variable struct {
 	Name, Value string
 	Expression  bool // Value is an expression, and not a text
-	Hidden      bool // Value isn't told
+	Hidden      bool // Value isn't reported
 }
 
 // A Placeholder is a Store whose lock needs something to hold on to where there is no
@@ -128,9 +127,9 @@ type Placeholder interface {
 
 // A Held is a Store that can tell who holds its lock without taking it.
 type Held interface {
-	// Holder is who holds the lock by what is stored, nil for nobody. Who has ended
-	// without releasing it may still be there. An error may be that what is stored
-	// can't be read.
+	// Holder is who holds the lock by what is stored, nil for nobody. Anyone who has ended
+	// without releasing it may still be there. An error may be that what is stored can't be
+	// read.
 	Holder(ctx context.Context) (*LockInfo, error)
 }
 
@@ -156,7 +155,7 @@ var ErrNoNotes = errors.New("notes can't be kept beside the state")
 type Noted interface {
 	// Note returns what SetNote has put there last, nil for nothing.
 	Note(ctx context.Context) ([]byte, error)
-	// SetNote replaces the note; nil removes it. Who holds the lock may do so.
+	// SetNote replaces the note; nil removes it. The holder of the lock may do so.
 	SetNote(ctx context.Context, note []byte) error
 }
 
@@ -183,11 +182,11 @@ type Store interface {
 	// empty when the backend was configured without a lock. When someone else
 	// holds it the error is a *LockError; Lock doesn't wait.
 	Lock(ctx context.Context, info LockInfo) (id string, err error)
-	// Unlock releases the lock. With the id of a lock that another run left
-	// behind it releases that one. A *LockError tells of another id.
+	// Unlock releases the lock. With the id of a lock that another run left behind it releases
+	// that one. A *LockError reports another id.
 	Unlock(ctx context.Context, id string) error
 }
 
-// NoState is what the place of a workspace has before a state was written.
-// Other engines read it as a state without anything in it.
+// NoState is what the place of a workspace has before a state was written. Other programs read
+// it as a state without anything in it.
 const NoState = `{"version":4,"terraform_version":"1.12.6","serial":0,"lineage":"","outputs":{},"resources":[],"check_results":null}`

@@ -28,7 +28,7 @@ func TestRegistryWithoutType(t *testing.T) {
 	}
 }
 
-// TestHeld: people are told who holds a lock, and since when.
+// TestHeld: people learn who holds a lock, and since when.
 func TestHeld(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for want, i := range map[string]LockInfo{
@@ -185,8 +185,8 @@ func (allGone) Exclude(context.Context, string) (func(), error) {
 	return func() {}, nil
 }
 
-// TestTakeOver: a lock that is taken over says the most that may have been done under it,
-// by the run that left it or the one that goes on.
+// TestTakeOver: a lock that is taken over says the most that may have been done under it, by
+// the run that left it or the one that continues.
 func TestTakeOver(t *testing.T) {
 	for _, tt := range []struct{ before, now, want string }{
 		{Plans, "apply", "apply"},

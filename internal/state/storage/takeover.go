@@ -25,18 +25,18 @@ type Taking struct {
 	// Refuse says why a lock that was left behind must stay, nil for no reason. The
 	// nil function has none.
 	Refuse func(left LockInfo) error
-	// Inherit goes on with a lock that was left behind, without a request, where that
-	// is known to be safe; else the lock is released and taken anew. The error is that
-	// somebody else goes on with it. The nil function knows nothing.
+	// Inherit continues with a lock that was left behind, without a request, where that is
+	// known to be safe; else the lock is released and taken again. The error is that somebody
+	// else continues with it. The nil function knows nothing.
 	Inherit func(left LockInfo) (done bool, err error)
-	// Waiting is told before each wait who holds the lock, if that is known, and how long
+	// Waiting is reported before each wait who holds the lock, if that is known, and how long
 	// waiting may still take. The nil function isn't.
 	Waiting func(holder *LockInfo, rest time.Duration)
 }
 
-// Acquire takes the lock. The error is that of the last try. A lock whose holder was
-// a process of this machine that has ended without releasing it is taken over, unless
-// that is refused: that one is then returned as left, and nil otherwise.
+// Acquire takes the lock. The error is that of the last try. A lock whose holder was a process
+// of this machine that has ended without releasing it is taken over, unless that is rejected:
+// that one is then returned as left, and nil otherwise.
 func Acquire(ctx context.Context, s Store, info LockInfo, t Taking) (id string, left *LockInfo, err error) {
 	if t.Processes == nil {
 		t.Processes = System
@@ -65,9 +65,8 @@ func Acquire(ctx context.Context, s Store, info LockInfo, t Taking) (id string, 
 // lastMoment is how long a try may still take after an interrupt.
 const lastMoment = 5 * time.Second
 
-// finished ends a try that was begun also after an interrupt, so that no lock is
-// left behind whose id nobody knows, but doesn't wait for long for a server that
-// doesn't answer.
+// finished ends a try that was started also after an interrupt, so that no lock is left behind
+// whose id nobody knows, but doesn't wait for long for a server that doesn't answer.
 func finished(ctx context.Context, s Store, info LockInfo, t Taking) (id string, left *LockInfo, err error) {
 	trying, giveUp := Finish(ctx)
 	defer giveUp()
@@ -78,8 +77,8 @@ func finished(ctx context.Context, s Store, info LockInfo, t Taking) (id string,
 	return id, left, err
 }
 
-// Finish returns a context for what must be tried even when ctx has ended: it ends
-// a moment later. Whoever calls it sees to the end.
+// Finish returns a context for what must be tried even when ctx has ended: it ends a moment
+// later. A caller that calls it sees to the end.
 func Finish(ctx context.Context) (context.Context, context.CancelFunc) {
 	trying, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	off := context.AfterFunc(ctx, func() {
@@ -144,7 +143,7 @@ func takeOver(ctx context.Context, s Store, info LockInfo, left *LockInfo, t Tak
 		return "", false, nil
 	}
 	defer end()
-	// What they did is as little known as before, should this run end before it is. A
+	// If this run ends first, their results are still unknown. A
 	// plan has done nothing, and then it is this run that nobody would know of.
 	if left.Operation != Plans {
 		info.Operation = left.Operation

@@ -1,4 +1,4 @@
-// Package buildinfo knows which build of weir is running.
+// Package buildinfo identifies the running build of weir.
 //
 // It owns the version. Builds of releases set it with the linker, others tell what Go
 // has noted of the source. It knows nothing of the engines that weir takes the place of.
@@ -18,9 +18,9 @@ var version, commit, date string
 // next is the version that the source is on the way to.
 const next = "0.1.0-dev"
 
-// A Build is a version with the commit that it was built from and the commit's date
-// in the form of RFC 3339, both empty where nothing tells. Changed says that files
-// weren't as in the commit.
+// A Build is a version with the commit that it was built from and the commit's date in the
+// form of RFC 3339, both empty where nothing reports. Changed says that files weren't as in
+// the commit.
 type Build struct {
 	Version, Commit, Date string
 	Changed               bool
@@ -32,7 +32,7 @@ func Current() Build {
 	return current(Build{Version: version, Commit: commit, Date: date}, info)
 }
 
-// current completes what the linker was told. info may be nil.
+// current completes what the linker was reported. info may be nil.
 func current(b Build, info *debug.BuildInfo) Build {
 	if info != nil && b.Commit == "" {
 		for _, s := range info.Settings {

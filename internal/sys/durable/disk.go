@@ -52,8 +52,8 @@ func (d *Disk) before(c Change) error {
 	return d.Before(c)
 }
 
-// A File is a file of a disk. What changes it goes through these methods; others
-// are those of the system's file.
+// A File is a file of a disk. Anything that changes it goes through these methods; others are
+// those of the system's file.
 type File struct {
 	*os.File
 	disk *Disk

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDisk: every change is asked about before it is made, in the order in which a
-// crash can come between them, and one that is refused isn't made.
+// TestDisk: every change is queried before it is made, in the order in which a crash can come
+// between them, and one that is rejected isn't made.
 func TestDisk(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a", "b", "file")

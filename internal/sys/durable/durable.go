@@ -1,12 +1,12 @@
-// Package durable replaces files so that a crash, of the process or the machine,
-// leaves the old content or the new one and never a mixture.
+// Package durable replaces files so that a crash, of the process or the machine, leaves the
+// old content or the new one and never a mixture.
 //
-// It owns how: a file beside, of a name that nobody can know and that nothing has
-// yet, complete and on the disk before it takes the place of the old one, and the
-// folder on the disk after that. No link is followed, neither in place of that
-// file nor in place of the old one, which is replaced itself. It refuses to know
-// what files are for. States and journals, which are locked and watched while they
-// are replaced, have ways of their own on the same Disk.
+// It owns how: a file beside, of a name that nobody can know and that nothing has yet,
+// complete and on the disk before it takes the place of the old one, and the folder on the
+// disk after that. No link is followed, neither in place of that file nor in place of the old
+// one, which is replaced itself. It doesn't know what files are for. States and journals,
+// which are locked and watched while they are replaced, have ways of their own on the same
+// Disk.
 package durable
 
 import (

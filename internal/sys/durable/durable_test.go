@@ -41,7 +41,7 @@ func TestReplace(t *testing.T) {
 	}
 	check(path, "put", 0o644)
 	check(victim, "precious", 0o644)
-	// What can't be done leaves the old content and nothing beside it.
+	// Anything that can't be done leaves the old content and nothing beside it.
 	folder := filepath.Join(dir, "folder")
 	if err := os.MkdirAll(filepath.Join(folder, "full"), 0o755); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
-// Package failpoint marks the places where a test may end the process or make
-// something go wrong, because what is on disk is between two states there.
+// Package failpoint marks places where a test may end the process or cause a failure, because
+// the disk is between two states there.
 //
-// It does nothing unless a test sets Hit. It refuses to know what happens.
+// It does nothing unless a test sets Hit. It doesn't know what happens.
 package failpoint
 
 // Hit is called at each point with its name. It is set before anything runs.
@@ -15,8 +15,7 @@ func At(point string) {
 }
 
 // Half is a point in the middle of something: partly does a part of it, as a
-// process does that ends there. What the whole does afterwards has to cover
-// the part.
+// process does that ends there. The whole write has to cover the part afterwards.
 func Half(point string, partly func()) {
 	if Hit != nil {
 		partly()

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Detach starts a process that goes on when this one ends, and waits for the first line
-// that it prints. The error of one that prints none is empty where it said by itself what
-// is wrong.
+// Detach starts a process that continues when this one ends, and waits for the first line that
+// it prints. The error of one that prints none is empty where it said by itself what is wrong.
 func Detach(file string, args, env []string) (pid int, line, problem string, err error) {
 	cmd := exec.Command(file, args...) // #nosec G204 -- who calls says what to run
 	cmd.Env, cmd.SysProcAttr = env, apart()

@@ -1,11 +1,10 @@
-// Package proc starts processes in a group of their own: an interrupt at the
-// terminal reaches the engine alone, which decides what its children are told.
+// Package proc starts processes in their own group. An interrupt at the terminal reaches only
+// the engine, which decides what to send to its children.
 //
-// It owns what that takes on each system: the group, that a child doesn't
-// outlive the engine where the kernel sees to it (Linux; it sees to the child
-// alone and not to what that started), and that one in the background may still
-// ask for a password at the terminal (Linux too). It refuses to know what the
-// processes are for.
+// It owns what that takes on each system: the group, that a child doesn't outlive the engine
+// where the kernel sees to it (Linux; it sees to the child alone and not to what that
+// started), and that one in the background may still ask for a password at the terminal (Linux
+// too). It doesn't know what the processes are for.
 package proc
 
 import (

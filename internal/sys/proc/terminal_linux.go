@@ -12,11 +12,10 @@ import (
 // terminal is held by the one child that has the terminal.
 var terminal sync.Mutex
 
-// LendTerminal lets a running child use the terminal when it asks for it, with
-// a prompt for a password for example: a group in the background is stopped
-// then, and would be for ever. Its group gets the terminal until it has ended
-// and the function returned is called; interrupted tells whether an interrupt
-// at the terminal ended it, of which the engine wasn't told.
+// LendTerminal lets a running child use the terminal when it asks for it, with a prompt for a
+// password for example: a group in the background is stopped then, and would be for ever. Its
+// group gets the terminal until it has ended and the function returned is called; interrupted
+// reports whether an interrupt at the terminal ended it, of which the engine wasn't reported.
 func LendTerminal(p *os.Process) (back func(interrupted bool)) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
@@ -66,8 +65,8 @@ func stopped(pid int) bool {
 	}
 }
 
-// takeBack brings a group to the front, and the terminal to how it was. Who
-// isn't in front is stopped for the attempt, unless that signal is blocked.
+// takeBack brings a group to the front, and the terminal to how it was. Anyone who isn't in
+// front is stopped for the attempt, unless that signal is blocked.
 func takeBack(fd, group int, modes *unix.Termios) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -120,8 +120,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestTerminalInterrupt: who has the terminal gets its interrupt, which the
-// engine is told of.
+// TestTerminalInterrupt: who has the terminal gets its interrupt, which the engine is notified
+// of.
 func TestTerminalInterrupt(t *testing.T) {
 	in, out := atTerminal(t, `stty -echo </dev/tty; printf 'password? '; read x </dev/tty; echo "got $x"`)
 	until(t, out, "password? ")

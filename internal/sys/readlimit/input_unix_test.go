@@ -22,8 +22,8 @@ func pipe(t *testing.T) string {
 	return path
 }
 
-// TestFile: what isn't a file is refused before it is opened, where it would make who
-// reads it wait for ever, or read for ever.
+// TestFile: what isn't a file is rejected before it is opened, where it would make who reads
+// it wait for ever, or read for ever.
 func TestFile(t *testing.T) {
 	for path, want := range map[string]string{pipe(t): "a named pipe", "/dev/zero": "a device"} {
 		if _, err := File(path); err == nil || !strings.Contains(err.Error(), want) {

@@ -1,5 +1,4 @@
-// Package readlimit reads what people name: files, and what other programs write to pipes,
-// up to a limit and until who asked for it has waited for long enough.
+// Package readlimit reads files and pipes of users up to a size limit, and until an interrupt.
 package readlimit
 
 import (
@@ -20,8 +19,8 @@ const (
 // ErrInterrupted is that nobody waits any longer for what was to be read.
 var ErrInterrupted = errors.New("interrupted before all of it had come")
 
-// Check refuses what isn't a file, where reading may never come to an end. Directories
-// are left to the operating system.
+// Check rejects what isn't a file, where reading may never end. Directories are left to the
+// operating system.
 func Check(info fs.FileInfo) error {
 	switch mode := info.Mode(); {
 	case mode.IsRegular(), mode.IsDir(), isNull(info):
@@ -112,7 +111,7 @@ func readAll(r io.Reader, name string) ([]byte, error) {
 	return data, nil
 }
 
-// wait calls read, which goes on for nobody where interrupted is closed before it ends.
+// wait calls read, which continues for nobody where interrupted is closed before it ends.
 func wait(interrupted <-chan struct{}, read func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		data []byte
@@ -131,7 +130,7 @@ func wait(interrupted <-chan struct{}, read func() ([]byte, error)) ([]byte, err
 	}
 }
 
-// Limited fails where r, which messages call name, goes on after limit bytes.
+// Limited fails where r, which messages call name, continues after limit bytes.
 func Limited(r io.Reader, name string, limit int64) io.Reader {
 	return &limited{r, name, limit, limit}
 }

@@ -141,7 +141,7 @@ func (s *site) stored() (uint64, string) {
 	return content.Serial, content.Resources[0].Instances[0].Attributes.Trigger.Value
 }
 
-// twoApplies has one apply win, one refused and one that waits.
+// twoApplies has one apply win, one rejected and one that waits.
 func twoApplies(t *testing.T, _, backend string) {
 	s := newSite(t, backend)
 	first, out := s.begin("1")
@@ -202,7 +202,7 @@ func fence(t *testing.T, name, backend string) {
 	}
 }
 
-// lockID reads the id of a lock from the message of who is refused.
+// lockID reads the id of a lock from the message of who is rejected.
 func lockID(t *testing.T, s *site) string {
 	t.Helper()
 	out, _ := s.weir(nil, "plan", "-no-color", "-var=v=0")

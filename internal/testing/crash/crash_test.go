@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package crash ends the program at every moment in which something is half
-// written, and checks that nothing is lost and nothing is done twice.
+// Package crash ends the program at every moment in which a file is half written, and checks
+// that nothing is lost or done twice.
 package crash
 
 import (
@@ -374,8 +374,8 @@ const encryption = `terraform {
 }
 `
 
-// TestEncrypted crashes an apply whose state is encrypted: nothing is lost, and
-// nothing that it leaves behind tells what it was about.
+// TestEncrypted crashes an apply whose state is encrypted: nothing is lost, and nothing that
+// it leaves behind reports what it was about.
 func TestEncrypted(t *testing.T) {
 	w, r := start(t)
 	if err := os.WriteFile(filepath.Join(r.dir, "encryption.tf"), []byte(encryption), 0o600); err != nil {
@@ -415,7 +415,7 @@ func TestEncrypted(t *testing.T) {
 }
 
 // TestPlan crashes a plan while it holds the lock of a state that isn't there
-// yet. What it leaves means the same as no state.
+// yet. Its remains mean the same as no state.
 func TestPlan(t *testing.T) {
 	w, r := start(t)
 	for point := 1; point <= 6; point++ {

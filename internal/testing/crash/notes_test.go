@@ -16,9 +16,9 @@ import (
 
 var anyDoubt = regexp.MustCompile(`(?m)^  world_object\.o\[(\d+)\]`)
 
-// TestOtherMachine kills an apply whose state is at a server and goes on from
-// another folder, as on another machine: whatever exists is in the state or named,
-// and nothing is made twice. Then the same with the data directory gone.
+// TestOtherMachine kills an apply whose state is at a server and continues from another
+// folder, as on another machine: whatever exists is in the state or named, and nothing is made
+// twice. Then the same with the data directory gone.
 func TestOtherMachine(t *testing.T) {
 	for point, elsewhere := range map[int]bool{15: true, 60: true, 61: false, 140: true} {
 		w, r := start(t)

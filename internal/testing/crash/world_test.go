@@ -18,8 +18,8 @@ import (
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
 )
 
-// A world is a cloud and its provider, which outlive the processes that use
-// them: a call that has begun is done, whoever asked for it.
+// A world is a cloud and its provider, which outlive the processes that use them: a call that
+// has started is done, the caller that asked for it.
 type world struct {
 	tfplugin6.UnimplementedProviderServer
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// What something is stands in its address as kinds, names and keys. Its text is for
-// people and files, and whoever takes the text apart to learn what it is gets it
-// wrong for some name or key. Only package addr reads addresses.
+// An address has its parts as kinds, names and keys. Its text is for people and
+// files, and the caller that takes the text apart to learn what it is gets it wrong for some
+// name or key. Only package addr reads addresses.
 const (
 	addresses   = "core/addr"
 	problems    = "core/diag"

@@ -16,10 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write the recorded interfaces anew")
 
-// TestInterface holds the packages for other programs to their recorded interface,
-// so that nothing of it changes unnoticed: what is removed or changed breaks
-// programs. After a change that is meant, go test ./internal/testing/lint -run Interface -update
-// records it anew.
+// TestInterface holds the packages for other programs to their recorded interface, so that
+// nothing of it changes unnoticed: what is removed or changed breaks programs. After a change
+// that is meant, go test ./internal/testing/lint -run Interface -update records it again.
 func TestInterface(t *testing.T) {
 	for dir, record := range map[string]string{"../../..": "testdata/weir.txt", "../../../weirtest": "testdata/weirtest.txt"} {
 		got := exported(t, dir)
@@ -87,8 +86,8 @@ func exported(t *testing.T, dir string) []byte {
 	return []byte(strings.Join(all, "\n") + "\n")
 }
 
-// nameable refuses types that another program can't name: those of internal packages,
-// and with them those of other modules.
+// nameable rejects types that another program can't name: those of internal packages, and with
+// them those of other modules.
 func nameable(t *testing.T, fset *token.FileSet, file *ast.File, d ast.Decl) {
 	t.Helper()
 	imports := map[string]string{}

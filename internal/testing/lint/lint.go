@@ -1,6 +1,5 @@
-// Package lint holds the rules for this module's source tree that a compiler
-// does not check: which package may import which, where the outside world may be
-// touched, and what keeps packages readable.
+// Package lint checks rules of this source tree that a compiler doesn't check: allowed
+// imports, where the outside world may be used, and readability.
 //
 // It owns the table of those rules (table.go) and the check of a tree against
 // it. It reads files and never runs the go tool, so that a test of the tree is

@@ -19,7 +19,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestPlanted breaks each rule once and expects to be told where.
+// TestPlanted breaks each rule once and expects to be reported where.
 func TestPlanted(t *testing.T) {
 	const inside = "weir.dev/weir/internal/"
 	for _, test := range []struct {

@@ -25,7 +25,8 @@ func (n names) has(pkg string) bool {
 }
 
 // ruleOf puts the rows together that are about a package, the outermost folder's first.
-// What is never allowed stays so; what is allowed is added up, but from "only" on anew.
+// Anything that is never allowed stays so; what is allowed is added up, but from "only" on
+// again.
 func ruleOf(rows []row, pkg string) (r rule) {
 	for end := 0; end < len(pkg); {
 		if next := strings.IndexByte(pkg[end:], '/'); next >= 0 {
@@ -59,8 +60,8 @@ func (r *rule) add(w row) {
 	r.never = append(r.never, strings.Fields(w.never)...)
 }
 
-// checkRows refuses a table that has two rows for one name, or allows and forbids the
-// same in one row.
+// checkRows rejects a table that has two rows for one name, or allows and forbids the same in
+// one row.
 func checkRows(rows []row) error {
 	seen := names{}
 	for _, r := range rows {

@@ -3,7 +3,7 @@ package lint
 // A row says what a package, or each package of a folder, may import of this module,
 // and what it may not even reach through others. Names are paths below internal/, or
 // cmd/NAME, weir and weirtest; one that ends in a slash is a folder with all that is in
-// it. What the folders around a package say holds for it too: a row of its own adds to
+// it. Rows of the folders around a package hold for it too: a row of its own adds to
 // that, or replaces what it may import if it begins with "only". "*" stands for
 // everything.
 type row struct {
@@ -190,7 +190,7 @@ const badNames = "base common glue helper helpers lib manager misc shared tools 
 // wrappers are the types that only wrap a pointer to another type of their package, and
 // are there for a reason or are yet to go.
 var wrappers = map[string]bool{
-	"workspace/lockedstate.Claimed": true, // a session whose lock is held: what changes states is on it alone, and the compiler sees to that
+	"workspace/lockedstate.Claimed": true, // a session whose lock is held: what changes states is on only it, and the compiler sees to that
 	"plan/why.Explainer":            true, // keeps what explaining works with out of what others see
 
 	// These share all fields of the run.

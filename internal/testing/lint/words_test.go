@@ -28,7 +28,6 @@ func avoid(pattern, better string) wording {
 // one of those, write the sentence in another way.
 var wordings = []wording{
 	avoid(`\b(whoever|whomever)\b`, `name the reader: "you", "users", "the command that …"`),
-	avoid(`(^|[.!?] )(what|who) [^?]*$`, `name the thing; a clause isn't a subject`),
 	avoid(`\banew\b`, `"again"`),
 	avoid(`\bof late\b`, `"recently"`),
 	avoid(`\bas ever\b`, `"as usual"`),
@@ -47,9 +46,19 @@ var wordings = []wording{
 	avoid(`\bbegun\b`, `"started"`),
 }
 
+// clauses begin a sentence with a clause for its subject. In code only sentences count: a
+// comment such as "size: what a page may have" is no sentence.
+var (
+	inPages = avoid(`(^|[.!?] )(what|who) [^?]*$`, `name the thing; a clause isn't a subject`)
+	inCode  = wording{regexp.MustCompile(`(^|[.!?] )(What|Who) [^?]*$`), inPages.better}
+)
+
+// matched are texts that programs look for, so they stay as they are.
+var matched = regexp.MustCompile(`Put off until more is known|%d in doubt, %d not begun|was told to (fail|warn)`)
+
 const (
 	longest   = 25 // words in a sentence of a page
-	unwritten = 45 // lines of testdata/unwritten.txt: lower it with each area that is rewritten
+	unwritten = 0 // lines of testdata/unwritten.txt: lower it with each area that is rewritten
 )
 
 // TestWords checks the texts of the project: pages, and the comments, help texts and messages
@@ -90,7 +99,7 @@ func TestWords(t *testing.T) {
 			}
 			checked++
 			for _, p := range prose(string(text)) {
-				reportWords(t, path, p.line, p.text)
+				reportWords(t, path, p.line, p.text, inPages)
 				for _, s := range sentences(p.text) {
 					if n := len(strings.Fields(s)); n > longest {
 						t.Errorf("%s:%d: a sentence of %d words, %d are allowed: split it: %s", path, p.line, n, longest, s)
@@ -99,7 +108,7 @@ func TestWords(t *testing.T) {
 			}
 		case ".go":
 			checked++
-			goTexts(t, filepath.Join(root, path), func(line int, text string) { reportWords(t, path, line, text) })
+			goTexts(t, filepath.Join(root, path), func(line int, text string) { reportWords(t, path, line, text, inCode) })
 		}
 		return nil
 	})
@@ -111,17 +120,17 @@ func TestWords(t *testing.T) {
 	}
 }
 
-func reportWords(t *testing.T, path string, line int, text string) {
+func reportWords(t *testing.T, path string, line int, text string, clause wording) {
 	t.Helper()
-	for _, problem := range badWords(text) {
+	for _, problem := range badWords(text, clause) {
 		t.Errorf("%s:%d: %s", path, line, problem)
 	}
 }
 
 // badWords returns the phrases in a paragraph that are to be replaced, with the better word.
-func badWords(text string) (problems []string) {
-	for _, s := range sentences(text) {
-		for _, w := range wordings {
+func badWords(text string, clause wording) (problems []string) {
+	for _, s := range sentences(matched.ReplaceAllString(text, "X")) {
+		for _, w := range append(wordings[:len(wordings):len(wordings)], clause) {
 			if found := w.pattern.FindString(s); found != "" {
 				if len(found) > 40 {
 					found = found[:40] + "…"
@@ -199,8 +208,19 @@ func goTexts(t *testing.T, name string, visit func(line int, text string)) {
 	if ast.IsGenerated(file) {
 		return
 	}
+	names := map[string]bool{} // a comment begins with the name that it describes
+	ast.Inspect(file, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			names[id.Name] = true
+		}
+		return true
+	})
 	for _, group := range file.Comments {
-		visit(set.Position(group.Pos()).Line, clean(strings.ReplaceAll(group.Text(), "\n", " ")))
+		text := strings.ReplaceAll(group.Text(), "\n", " ")
+		if first, rest, ok := strings.Cut(text, " "); ok && names[strings.TrimSuffix(first, ":")] {
+			text = "X " + rest
+		}
+		visit(set.Position(group.Pos()).Line, clean(text))
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && !strings.HasSuffix(name, "_test.go") {
@@ -226,7 +246,7 @@ func TestBadWords(t *testing.T) {
 		"`what` is told of in `settle`":                          1,
 		"Settings are kept in a file, and peer review is usual.": 0,
 	} {
-		if got := badWords(clean(text)); len(got) != want {
+		if got := badWords(clean(text), inPages); len(got) != want {
 			t.Errorf("%q: %d problems, want %d: %q", text, len(got), want, got)
 		}
 	}

@@ -319,7 +319,7 @@ func (f *folder) age() {
 }
 
 // TestEdits: over histories of edits, applies, other workspaces' values and lost records, a
-// plan of what an edit may affect says what a plan of everything does, also where it goes on
+// plan of what an edit may affect says what a plan of everything does, also where it continues
 // with what earlier ones have kept.
 func TestEdits(t *testing.T) {
 	histories(t, 12, 5, func(seed uint64, f *folder) {
@@ -375,7 +375,7 @@ func (f *folder) history() {
 			f.blocks = maps.Clone(good)
 			f.save()
 		}
-		f.run(f, "plan", "-refresh=auto") // looks at what there is
+		f.run(f, "plan", "-refresh=auto") // looks at everything that exists
 		f.run(f, "plan", "-refresh=auto") // is remembered
 		for range 3 {
 			f.edit()

@@ -1,6 +1,6 @@
-// Package metamorphic holds the ways in which a run can be made faster to the one without: over
-// random histories of editing, changes outside, failures, plans and applies, all of them come
-// to the same plans, problems and states.
+// Package metamorphic compares every way to make a run faster with the plain one. Over random
+// histories of edits, outside changes, failures, plans and applies, all of them give the same
+// plans, problems and states.
 package metamorphic
 
 import (
@@ -66,7 +66,7 @@ type world struct {
 	keeper *providerpool.Keeper // nil unless warm
 
 	mu      sync.Mutex
-	objects map[string]cty.Value // what there is, by id
+	objects map[string]cty.Value // everything that exists, by id
 	made    map[string]int       // by name
 	failing string               // the call and the name for which it fails
 }
@@ -99,8 +99,8 @@ func identity(id string) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(id)})
 }
 
-// change makes what is asked for. What an object is called by the cloud follows from its
-// name and how often there was one, not from the order in which objects are made.
+// change makes what is requested. The cloud's id of an object follows from its name
+// and how often there was one, not from the order in which objects are made.
 func (c *world) change(r provider.ApplyRequest) provider.ApplyResponse {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -355,8 +355,8 @@ func taint(r *rand.Rand, worlds []*world) {
 	}
 }
 
-// TestSame: whichever way a history is gone through, all comes to the same, and the fast ways
-// ask for less.
+// TestSame: whichever way a history is gone through, all gives the same result, and the fast
+// ways ask for less.
 func TestSame(t *testing.T) {
 	seeds := uint64(40)
 	if testing.Short() {

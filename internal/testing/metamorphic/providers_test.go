@@ -108,7 +108,7 @@ func (s *shop) operate(f *folder, args ...string) (said string, unplanned int64)
 	return fmt.Sprintf("%s\nexit code %d\n", strings.Join(lines, "\n"), code), counts["unplanned"]
 }
 
-// tell tells what a plan does.
+// tell reports what a plan does.
 func (s *shop) tell(p *plan.Plan, say func(string, ...any)) {
 	for what, list := range map[string][]*plan.Change{"": p.Changes, "outside: ": p.Drift} {
 		for _, c := range list {
@@ -203,7 +203,7 @@ func TestAges(t *testing.T) {
 		}
 	}
 	step(0, "apply", 0, 22, 0, "0")
-	step(1, "plan", 11, 11, 0, "0") // looks at what there is
+	step(1, "plan", 11, 11, 0, "0") // looks at everything that exists
 	step(1, "plan", 0, 11, 0, "0")  // is remembered
 	step(1, "plan", 0, 0, 16, "0")
 	step(13, "plan", 1, 1, 10, "0") // the certificate and the built-in ones were read 15 minutes ago

@@ -1,8 +1,8 @@
-// Package scripttest plays configurations through several plans and applies, as scripts tell
-// it, with a scripted provider and a state in memory.
+// Package scripttest runs scripts of several plans and applies, with a scripted provider and a
+// state in memory.
 //
-// It owns the commands of such scripts and what they print. It refuses to know which
-// package a story is about: each keeps its own in testdata.
+// It owns the commands of such scripts and what they print. It doesn't know which package a
+// story is about: each keeps its own in testdata.
 package scripttest
 
 import (
@@ -49,8 +49,8 @@ var update = flag.Bool("update", false, "rewrite the goldens in testdata")
 
 var sim = addr.OpenTofu.Provider("sim")
 
-// A story is one configuration through several plans and applies, as a
-// script tells it. Each line of the script is a command:
+// A story is one configuration through several plans and applies, as a script reports it. Each
+// line of the script is a command:
 //
 //	use DIR                 configuration is what stands below DIR, "." at first
 //	state FILE              the prior state is that of the file
@@ -176,7 +176,7 @@ func (s *story) load() (*engine.Config, diag.List) {
 	})
 }
 
-// noteType is an action that says its text, and may be put off or fail.
+// noteType is an action that says its text, and may be deferred or fail.
 func noteType() *fake.Type {
 	note := fake.NewType("text string required", "fails bool", "waits bool", "key string optional sensitive")
 	note.PlanAction = func(config cty.Value) (r provider.PlanActionResponse) {
@@ -507,8 +507,7 @@ func (s *story) change(gone bool, args []string) {
 	s.fake.SetRemote(args[0], cty.ObjectVal(v))
 }
 
-// Run plays the stories in testdata and compares them with "want"; -update writes that
-// anew.
+// Run plays the stories in testdata and compares them with "want"; -update writes that again.
 func Run(t *testing.T) {
 	t.Helper()
 	cases, err := filepath.Glob("testdata/*.txtar")

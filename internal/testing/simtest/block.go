@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// object writes the block of an object and what tells of it.
+// object writes the block of an object and what reports it.
 func (r *renderer) object(o *Object, at int) {
 	if o.Data != "" {
 		r.data(o, at)
@@ -49,7 +49,7 @@ func (r *renderer) object(o *Object, at int) {
 	r.check(o)
 }
 
-// told is the attribute that tells of an object or data source.
+// told is the attribute that reports an object or data source.
 func (r *renderer) told(ref Ref) string {
 	if to, _ := r.m.object(ref.To); to != nil && to.Data != "" {
 		return "value"

@@ -146,7 +146,7 @@ func (r *runner) whole(w *World, p *plan.Plan) *Failure {
 		}
 		if a.Name.Mode == addr.Managed {
 			if err := recorded(o); err != nil {
-				return r.fail("what the provider said is lost", "%s", err)
+				return r.fail("the provider's message is lost", "%s", err)
 			}
 			id := idOf(o)
 			w.Cloud.Own(id)

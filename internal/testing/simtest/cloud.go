@@ -1,9 +1,8 @@
-// Package simtest runs the engine against a simulated cloud, in one process
-// and without files: plans and applies of configurations that are given as
-// text or drawn at random, and the promises that every plan has to keep.
+// Package simtest runs the engine against a simulated cloud, in one process and without files.
+// It plans and applies given or random configurations, and checks the promises of every plan.
 //
-// It owns the cloud, the random configurations and the invariants. It refuses
-// processes and files, and is only for tests.
+// It owns the cloud, the random configurations and the invariants. It rejects processes and
+// files, and is only for tests.
 package simtest
 
 import (
@@ -23,8 +22,8 @@ import (
 // Source is the address of the provider that serves the cloud.
 var Source = addr.OpenTofu.Provider("sim")
 
-// A Cloud is what exists. Like real ones it refuses to delete what is in use
-// and to make what refers to nothing.
+// A Cloud is what exists. Like real ones it doesn't delete what is in use or make what refers
+// to nothing.
 type Cloud struct {
 	mu      sync.Mutex
 	objects map[string]cty.Value
@@ -88,7 +87,7 @@ func (c *Cloud) Log() []Op {
 	return log
 }
 
-// Refused lists what the cloud has refused, and forgets it.
+// Refused lists what the cloud has rejected, and forgets it.
 func (c *Cloud) Refused() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -276,7 +275,7 @@ func (c *Cloud) apply(r provider.ApplyRequest) provider.ApplyResponse {
 	return out
 }
 
-// check tells whether an operation is possible; mu is held.
+// check reports whether an operation is possible; mu is held.
 func (c *Cloud) check(op Op, planned cty.Value) diag.List {
 	var diags diag.List
 	switch {

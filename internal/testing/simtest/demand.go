@@ -10,9 +10,8 @@ import (
 	"weir.dev/weir/internal/plan/execgraph"
 )
 
-// demanded deals with a plan that can't work in this cloud: it has to warn,
-// and the way out has to be one. It returns the step with that; nothing when
-// there is none to try.
+// demanded deals with a plan that can't work in this cloud: it has to warn, and the way out
+// has to be one. It returns the step with that; nothing without one to try.
 func (r *runner) demanded(step Step, p *plan.Plan, diags diag.List, list []conflict) (*Step, *Failure) {
 	r.stats.Demanded++
 	warned := ""
@@ -44,7 +43,7 @@ func (r *runner) demanded(step Step, p *plan.Plan, diags diag.List, list []confl
 // deleted. Without a user nothing in the plan does so.
 type conflict struct{ deleted, user addr.Object }
 
-// conflicts finds the deletions in a plan that the cloud has to refuse.
+// conflicts finds the deletions in a plan that the cloud has to reject.
 //
 // Of a plan for a part, or one with deferred changes, users that aren't in it
 // count too.

@@ -138,7 +138,7 @@ func (s *source) rename(m *Model, o *Object) {
 	}
 }
 
-// rekey changes how an object is repeated and tells where its instances go.
+// rekey changes how an object is repeated and reports where its instances go.
 func (s *source) rekey(m *Model, o *Object) {
 	if o.Data != "" {
 		return

@@ -126,9 +126,8 @@ func (o *Object) valueName() string {
 	return "value"
 }
 
-// kitAttr is an expression for what an instance tells of a word: id, name,
-// value, echo, which is known when the value is, or late, which isn't known
-// before it is applied.
+// kitAttr is an expression for what an instance reports a word: id, name, value, echo, which
+// is known when the value is, or late, which isn't known before it is applied.
 func (o *Object) kitAttr(instance, word string) string {
 	late := word == "late"
 	switch {
@@ -217,7 +216,7 @@ func (r *renderer) kitArguments(b *strings.Builder, o *Object, at int, value str
 	}
 }
 
-// some is a list of strings: what the first reference tells, or constants.
+// some is a list of strings: what the first reference reports, or constants.
 func (r *renderer) some(o *Object, at int) string {
 	if len(o.Refs) > 0 {
 		if expr := r.refer(o, at, o.Refs[0], r.told(o.Refs[0])); expr != "" {

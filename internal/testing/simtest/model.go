@@ -65,8 +65,8 @@ type Object struct {
 	TriggeredBy []string // labels of objects of the same module
 	ByValue     bool     // triggered by their values only
 
-	Output   Condition // a root output that tells of it: plain, sensitive or pre
-	Watching Condition // is told in a check block
+	Output   Condition // a root output that reports it: plain, sensitive or pre
+	Watching Condition // is reported in a check block
 }
 
 // A Condition is one about an object.

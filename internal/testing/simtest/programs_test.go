@@ -12,9 +12,9 @@ import (
 	"weir.dev/weir/internal/plan"
 )
 
-// TestKeptPrograms loads random configurations, edits of them and what they were before
-// again, each with what is kept of earlier loads and without: both have the same
-// problems and come to the same plan.
+// TestKeptPrograms loads random configurations, edits of them and what they were before again,
+// each with what is kept of earlier loads and without: both have the same problems and give
+// the same result plan.
 func TestKeptPrograms(t *testing.T) {
 	compared := 0
 	for seed := range uint64(60) {

@@ -269,8 +269,7 @@ func (s *source) targets(m *Model) []string {
 	return list
 }
 
-// instance picks an object and one of its instances, which is empty where
-// there are none.
+// instance picks an object and one of its instances, which is empty without one.
 func (s *source) instance(m *Model) (*Object, Instance) {
 	if len(m.Objects) == 0 {
 		return nil, Instance{}

@@ -17,9 +17,9 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-// What the state keeps for the provider beside an object: private data, which
-// tells the id and how often the object was changed, the identity, and the
-// version of both. The provider refuses calls that come without what it gave.
+// The provider's data beside an object in the state: private data, which reports the id
+// and how often the object was changed, the identity, and the version of both. The provider
+// rejects calls that come without what it gave.
 
 // identitySchema is that of all objects, in its second version: the first one
 // called the id key.
@@ -119,9 +119,8 @@ func recorded(o *state.Object) error {
 	return nil
 }
 
-// The type sim_thing is as the old SDK has types: blocks that the cloud fills
-// in, unknown as a whole until then and null where there are none, and an empty
-// note where there is none.
+// The type sim_thing is as the old SDK has types: blocks that the cloud fills in, unknown as a
+// whole until then and null without one, and an empty note without one.
 
 func oldFashioned(t *fake.Type) *fake.Type {
 	t.Schema.Block.Attributes["note"] = &schema.Attribute{Type: cty.String, Optional: true}

@@ -288,7 +288,7 @@ func enabled(rep Repeat) string {
 	return fmt.Sprintf("    enabled = %t\n", rep.N > 0)
 }
 
-// suffix is what tells instances apart in a name.
+// suffix is what distinguishes instances in a name.
 func suffix(rep Repeat) string {
 	switch rep.form() {
 	case "count":

@@ -90,7 +90,7 @@ func (s *Step) options() (engine.PlanOptions, error) {
 // A Failure is a promise that wasn't kept.
 type Failure struct {
 	Step int
-	// Kind tells failures apart, also between larger and smaller cases.
+	// Kind distinguishes failures, also between larger and smaller cases.
 	Kind   string
 	Detail string
 	// Played are the steps up to there, with what they were cured of.

@@ -13,9 +13,8 @@ import (
 	"weir.dev/weir/internal/plan/execgraph"
 )
 
-// TestSchedules applies the same plan one step at a time in many orders that
-// the graph allows: all come to the same, and no step reads a value that isn't
-// there yet.
+// TestSchedules applies the same plan one step at a time in many orders that the graph allows:
+// all give the same result, and no step reads a value that isn't there yet.
 func TestSchedules(t *testing.T) {
 	before := "module m count=2; module n; p endpoint; a count=3; b in=m all=a; c in=n refs=b; d parent=c; e other from=d; f cbd refs=d; g length=a from=e; x; y refs=x"
 	tests := []struct{ name, before, after string }{
@@ -57,8 +56,8 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestReadTooEarly applies a graph that lacks an edge, as only a bug could
-// make it: that is told, nothing is lost, and the next run goes on from there.
+// TestReadTooEarly applies a graph that lacks an edge, as only a bug could make it: that is
+// reported, nothing is lost, and the next run continues from there.
 func TestReadTooEarly(t *testing.T) {
 	w := NewWorld()
 	c := load(t, "a; b refs=a; c")

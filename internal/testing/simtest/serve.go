@@ -14,16 +14,14 @@ import (
 
 // Provider makes the provider of this cloud.
 //
-// Its types of resources, sim_object and sim_thing, are alike but that the
-// second one is old-fashioned, and objects can move from one to the other: they have the arguments name, value, key and
-// parent (whose changes replace the object), refs, a list of ids, and secret,
-// which is write-only, and the computed id and echo. The id tells the name and
-// how many objects of that name there were; echo follows from id and value.
-// The data source sim_lookup finds an object by its id and fails without,
-// sim_find the value of the newest object of a name, or nothing. The ephemeral
-// resource sim_token is a secret about an object that has to be there. The
-// endpoint of the configuration is the echo of an object, its password a
-// secret.
+// Its types of resources, sim_object and sim_thing, are alike but that the second one is
+// old-fashioned, and objects can move from one to the other: they have the arguments name,
+// value, key and parent (whose changes replace the object), refs, a list of ids, and secret,
+// which is write-only, and the computed id and echo. The id reports the name and how many
+// objects of that name there were; echo follows from id and value. The data source sim_lookup
+// finds an object by its id and fails without, sim_find the value of the newest object of a
+// name, or nothing. The ephemeral resource sim_token is a secret about an object that has to
+// be there. The endpoint of the configuration is the echo of an object, its password a secret.
 //
 // While applying, whatever the provider is configured with has to be known and
 // right.
@@ -78,8 +76,7 @@ func (c *Cloud) objectType() *fake.Type {
 	return t
 }
 
-// checkConfig tells whether a provider that is about to work is configured
-// with what exists.
+// checkConfig reports whether a provider that is about to work is configured with what exists.
 func (c *Cloud) checkConfig(v, password cty.Value) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

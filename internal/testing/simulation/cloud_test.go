@@ -81,8 +81,8 @@ func (l *life) catalog() provider.Catalog {
 	return fake.Catalog{sim: p}
 }
 
-// change is what the provider is asked for, in two moments: the cloud does it, and
-// the answer arrives.
+// change is what the provider is requested, in two moments: the cloud does it, and the answer
+// arrives.
 func (l *life) change(r provider.ApplyRequest) provider.ApplyResponse {
 	gone := r.Planned.IsNull()
 	about := r.Planned

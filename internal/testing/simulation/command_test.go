@@ -142,7 +142,7 @@ func (l *life) command(ctx context.Context, r *run) {
 	}
 }
 
-// push is what is told where a state couldn't be saved.
+// push is what is reported where a state couldn't be saved.
 func (l *life) push(ctx context.Context, d *workspace.Directory, r *run, say func(diag.List)) {
 	text, err := os.ReadFile(filepath.Join(l.machine.dir, "errored.tfstate"))
 	if err != nil {

@@ -20,7 +20,7 @@ type disk struct {
 	dir   string
 	files map[*os.File]*node
 	made  uint64
-	// changes counts what was done to the disk, by whomever.
+	// changes counts what was done to the disk, by anyone.
 	changes int
 }
 
@@ -120,7 +120,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// change is told of a change that is about to be made.
+// change is notified of a change that is about to be made.
 func (d *disk) change(c durable.Change) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -172,7 +172,7 @@ func contentOf(file *os.File) []byte {
 	return content[:n]
 }
 
-// opened is told of a file that was opened.
+// opened is notified of a file that was opened.
 func (d *disk) opened(file *os.File, before bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -190,7 +190,7 @@ func (d *disk) opened(file *os.File, before bool) {
 	d.files[file] = n
 }
 
-// put is told of a file that somebody else has written, and has synced: with its name,
+// put is notified of a file that somebody else has written, and has synced: with its name,
 // also where that is ours and wasn't on the disk yet.
 func (d *disk) put(path string, content []byte) {
 	d.mu.Lock()
@@ -203,7 +203,7 @@ func (d *disk) put(path string, content []byte) {
 	parent.pending = slices.DeleteFunc(parent.pending, func(e entry) bool { return e.name == name })
 }
 
-// gone is told of a file or folder that somebody has removed for good.
+// gone is notified of a file or folder that somebody has removed for good.
 func (d *disk) gone(path string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -247,8 +247,8 @@ func (d *disk) read(f *node, path string, contents map[*node][]byte) {
 	}
 }
 
-// restore makes the folder anew: as it was synced, with a part of what was done to
-// its names since. Files that have several names keep them: made has the first.
+// restore makes the folder again: as it was synced, with a part of what was done to its names
+// since. Files that have several names keep them: made has the first.
 func (d *disk) restore(f *node, path string, contents map[*node][]byte, made map[*node]string, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, f.number))
 	names := f.durable

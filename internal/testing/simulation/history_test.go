@@ -44,7 +44,7 @@ type history struct {
 	mu      sync.Mutex
 	pending []*pending
 
-	last  []byte // the state when it was looked at last
+	last  []byte // the state when it was inspected last
 	trace []string
 	wrong *violation
 }
@@ -95,7 +95,7 @@ func play(t *testing.T, dir string, s *script) *history {
 	return h
 }
 
-// all plays the lines, and then has everything settled.
+// all plays the lines, and then has everything resolved.
 func (h *history) all() {
 	for i := 0; i < len(h.script.lines) && h.wrong == nil; i++ {
 		l := h.script.lines[i]
@@ -313,7 +313,7 @@ func (p *pending) may(fault moment, at store) bool {
 	return false
 }
 
-// crash ends a process, or the machine with all of them. What was asked of the cloud
+// crash ends a process, or the machine with all of them. Anything that was asked of the cloud
 // may still be done.
 func (h *history) crash(l *life, how moment, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 5))
@@ -466,7 +466,7 @@ func mentions(text, name string) bool {
 	}
 }
 
-// hash tells histories apart where something has to be unique in each.
+// hash distinguishes histories where something has to be unique in each.
 func hash(parts ...any) [32]byte {
 	f := fnv.New128()
 	fmt.Fprint(f, parts...)

@@ -203,7 +203,7 @@ type pending struct {
 	life  *life
 	kind  kind
 	label string
-	stuck bool // it never comes to be its turn
+	stuck bool // it never becomes its turn
 	turn  chan moment
 	// effect is what is on its way to the cloud, which may arrive although the process
 	// is gone; nil for nothing.

@@ -28,7 +28,7 @@ type store interface {
 	// open is the place as a process has it.
 	open(l *life) storage.Backend
 	state() []byte
-	// put replaces the state, as another engine does that has the lock.
+	// put replaces the state, as another program does that has the lock.
 	put(state []byte)
 	// holder is who has the lock by what is stored.
 	holder() *storage.LockInfo

@@ -10,7 +10,7 @@ import (
 	"weir.dev/weir/internal/workspace/lockedstate"
 )
 
-// What a person does who reads what is said, looks, and tells the truth.
+// The actions of a person who reads messages, checks, and answers truthfully.
 
 // untracked are objects that exist and aren't in the state, by id in order.
 func (h *history) untracked() (list []*object) {
@@ -59,7 +59,7 @@ func (h *history) arrived() {
 	}
 }
 
-// settle has everything that is in doubt settled on a machine.
+// settle has everything that is in doubt resolved on a machine.
 func (h *history) settle(machine int) {
 	h.arrived()
 	for range 20 {
@@ -157,8 +157,8 @@ func (h *history) unlock(machine int, r *run) {
 	}
 }
 
-// moveAway moves a journal away that belongs to another state: what it knows was
-// settled beside the state, or isn't.
+// moveAway moves a journal away that belongs to another state: what it knows was resolved
+// beside the state, or isn't.
 func (h *history) moveAway(machine int, r *run) {
 	for _, path := range h.machine(machine).journals() {
 		h.note("somebody moves away %s", strings.TrimPrefix(path, h.machine(machine).dir))
@@ -167,8 +167,8 @@ func (h *history) moveAway(machine int, r *run) {
 	}
 }
 
-// peer is another engine. It has the lock meanwhile, which somebody has released if
-// its holder is gone, and settles nothing.
+// peer is another program. It has the lock meanwhile, which somebody has released if its
+// holder is gone, and resolves nothing.
 func (h *history) peer(do, name string) {
 	if holder := h.place.holder(); holder != nil && h.script.store != "local" {
 		return
@@ -214,7 +214,7 @@ func (h *history) peer(do, name string) {
 	h.place.put(append(next, '\n'))
 }
 
-// end has everything settled, applies once more, and looks whether all is well.
+// end has everything resolved, applies once more, and looks whether all is well.
 func (h *history) end() {
 	if h.wrong != nil {
 		return

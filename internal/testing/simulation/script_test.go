@@ -16,8 +16,8 @@ import (
 //	                            second generation, with the value 3
 //	m1 apply ~17                a command on the first machine; ~17 says how things mix
 //	m1 apply ~3; lost at 5; process ends at 9
-//	m2 apply ~4 beside 12       begun when the one before it has done 12 things
-//	peer make p                 another engine, which has the lock for that long
+//	m2 apply ~4 beside 12       started when the one before it has done 12 things
+//	peer make p                 another program, which has the lock for that long
 //	m1 loses its data
 //	m3 push ~5                  in a second folder on the first machine: the state that a
 //	                            run there couldn't save, if there is one

@@ -15,7 +15,7 @@ type sessions struct {
 	content []byte
 	version int
 	noted   []byte
-	who     *storage.LockInfo // of whoever has taken the lock last and not released it
+	who     *storage.LockInfo // of the caller that has taken the lock last and not released it
 	locked  *life
 }
 

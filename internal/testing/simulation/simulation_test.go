@@ -1,12 +1,10 @@
-// Package simulation plays random histories of the whole engine, with everything
-// that can go wrong around it: processes and machines that end at any point, disks
-// that keep what was synced and a part of the rest, networks that lose, double and
-// keep requests, clouds that do something and don't say so, other engines and people.
+// Package simulation plays random histories of the whole engine with faults around it:
+// processes and machines that end at any point, disks that lose unsynced data, networks that
+// lose, repeat and delay requests, clouds that change silently, other programs and people.
 //
 // It owns what outside is: machines, disks, network, cloud, time and chance are one
-// scheduler's, so that a seed is a history, and the same each time. What the engine
-// does is the engine's own code, from the operation down. It refuses processes and
-// sockets: one history takes milliseconds.
+// scheduler's, so that a seed is a history, and the same each time. The engine runs its own code, from the operation down. It rejects processes and sockets: one
+// history takes milliseconds.
 package simulation
 
 import (

@@ -1,7 +1,7 @@
-// Package testkit plans and applies configurations for tests of single packages, with
-// a scripted provider and a state in memory.
+// Package testkit plans and applies configurations for tests of single packages, with a
+// scripted provider and a state in memory.
 //
-// It owns how the stages are put together. It refuses to say what comes of them.
+// It owns how the stages are put together. It doesn't say what comes of them.
 package testkit
 
 import (

@@ -1,7 +1,7 @@
-// Package txtar reads and writes text archives: a comment, and files that each begin
-// with a line "-- NAME --". Tests keep their cases in them.
+// Package txtar reads and writes text archives: a comment, and files that each start with a
+// line "-- NAME --". Tests store their cases in them.
 //
-// It is for tests alone, and knows nothing of what the files mean.
+// It is for tests only, and knows nothing of what the files mean.
 package txtar
 
 import (

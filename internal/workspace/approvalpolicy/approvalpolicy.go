@@ -1,8 +1,7 @@
-// Package approvalpolicy decides by the rules of a stack whether a plan may be applied
-// without anybody being asked, and whether to plan once more.
+// Package approvalpolicy decides by the rules of a stack whether a plan needs a person's approval,
+// and whether to plan again.
 //
-// It owns what rules see of a plan, and how several rules go together. It refuses to
-// ask anybody.
+// It owns what rules see of a plan, and how several rules go together. It doesn't ask anybody.
 package approvalpolicy
 
 import (
@@ -31,7 +30,7 @@ type Decision struct {
 // Waiting is a plan that no rule approves where nobody can be asked.
 var Waiting = diag.Code{Name: "waits-for-approval", Summary: "Waits for approval"}
 
-// Waits tells that a plan waits for people.
+// Waits reports that a plan waits for people.
 func (d Decision) Waits(deployment, program string) diag.Diagnostic {
 	return Waiting.New(diag.Error, "No rule approves this plan of the deployment %q, and nobody can be asked. Look at it and approve it with \"%s stacks apply -deployment=%s\", or with -auto-approve.", deployment, program, deployment)
 }
@@ -133,7 +132,7 @@ func (t *tally) value() cty.Value {
 	})
 }
 
-// An Outcome is what there is for rules to look at: a plan, and where it was applied
+// An Outcome is everything that exists for rules to look at: a plan, and where it was applied
 // what came of that. Plan is nil if none could be made.
 type Outcome struct {
 	Plan  *plan.Plan

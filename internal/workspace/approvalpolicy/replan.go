@@ -15,9 +15,9 @@ var PlannedAgain = diag.Code{Name: "planned-again", Summary: "Planned again by a
 // most is how often rules have a deployment planned again in one run.
 const most = 10
 
-// Replan asks the rules of kind replan about what came of a plan or an apply. It names
-// one that holds, if any does. Planning once more after a plan that went well and had
-// nothing to do would come to the same.
+// Replan asks the rules of kind replan about what came of a plan or an apply. It names one
+// that holds, if any does. Planning once more after a plan that went well and had nothing to
+// do would give the same result.
 func Replan(s *deploy.Stack, d *deploy.Deployment, o Outcome) (by string, diags diag.List) {
 	if o.Plan == nil {
 		o.Plan = &plan.Plan{Errored: true}
@@ -44,7 +44,7 @@ func Replan(s *deploy.Stack, d *deploy.Deployment, o Outcome) (by string, diags 
 	return "", diags
 }
 
-// An Approver follows an apply of W, with limits L, that comes to O, and decides about it.
+// An Approver follows an apply of W, with limits L, that results in O, and decides about it.
 type Approver[W, L, O any] interface {
 	Opened(diag.List)
 	Planned(ctx context.Context, w W, p *plan.Plan, found diag.List) (left diag.List, approved bool)
@@ -54,7 +54,7 @@ type Approver[W, L, O any] interface {
 	Again(round int)
 }
 
-// A Work may have objects in doubt, which somebody has to settle before anything else.
+// A Work may have objects in doubt, which somebody has to resolve before anything else.
 type Work[D any] interface{ Doubts() []D }
 
 // A Watch is an approver before another one, which remembers what came of the last plan.

@@ -49,8 +49,8 @@ type try struct {
 	found                     diag.Code
 }
 
-// TestReplan: rules are asked about what failed and what changed something, until they
-// say no, somebody has had enough, or there have been ten.
+// TestReplan: rules are queried what failed and what changed something, until they say no,
+// somebody has had enough, or there have been ten.
 func TestReplan(t *testing.T) {
 	rule := func(condition string) string {
 		return `deployment "dev" {}
@@ -108,7 +108,7 @@ orchestrate "replan" "r" {
 	}
 }
 
-// apply is what an apply tells an approver.
+// apply is what an apply reports an approver.
 func (one try) apply(w *Watch[work, int, bool, string], a *audience) bool {
 	var found diag.List
 	if one.found.Name != "" {

@@ -40,9 +40,9 @@ func (d *Reader) Root() (*program.Program, diag.List) {
 	return d.compileRoot(d.Files())
 }
 
-// RootSettings is the root module as far as its settings go: perhaps without its
-// resources. What is wrong with the others isn't reported, nor are mistakes in how
-// something declared is used.
+// RootSettings is the root module as far as its settings go: perhaps without its resources.
+// Anything that is wrong with the others isn't reported, nor are mistakes in how something
+// declared is used.
 func (d *Reader) RootSettings() (*program.Program, diag.List) {
 	if d.stack {
 		return d.compiled(module.LoadStackSettings(d.Files(), ".", d.Dialect))
@@ -145,7 +145,7 @@ func (d *Reader) InitializedBackend(prog *program.Program, inputs map[string]mod
 	}
 	record, err := d.Record().Backend()
 	if err != nil {
-		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Run \"%s\" to write it anew.", err, diag.Command{Program: d.Program, Name: "init", Args: "-reconfigure"})
+		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Run \"%s\" to write it again.", err, diag.Command{Program: d.Program, Name: "init", Args: "-reconfigure"})
 	}
 	b, more := d.Opener().Initialized(prog, record, d.BackendSettings(prog, inputs))
 	return b, append(diags, more...)
@@ -157,7 +157,7 @@ func (d *Reader) InitializedBackend(prog *program.Program, inputs map[string]mod
 func (d *Reader) ServiceInputs(ctx context.Context, in map[string]module.VariableInput, runs bool) diag.List {
 	record, err := d.Record().Backend()
 	if err != nil || record == nil || d.Backend != nil || !backends.All()[record.Type].Executes {
-		return nil // whoever opens it tells of errors
+		return nil // the caller that opens it reports errors
 	}
 	prog, diags := d.RootSettings()
 	if diags.HasErrors() || prog.Backend == nil {
@@ -172,7 +172,7 @@ func (d *Reader) ServiceInputs(ctx context.Context, in map[string]module.Variabl
 	if runs {
 		why, err := service.Elsewhere(ctx, name)
 		if err != nil {
-			return diag.StateUnreadable.List("The workspace %q can't be looked at: %s.", name, err)
+			return diag.StateUnreadable.List("The workspace %q can't be read: %s.", name, err)
 		}
 		if why != "" {
 			return Elsewhere.List("%s", why)

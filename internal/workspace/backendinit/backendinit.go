@@ -1,8 +1,8 @@
-// Package backendinit reads what a root module says of where its states are and how they
-// are encrypted, before anything else of it is looked at.
+// Package backendinit reads the backend and encryption settings of a root module, before anything
+// else of it.
 //
-// It owns how such settings are evaluated, the backend of a directory and its
-// encryption. It refuses to open states.
+// It owns how such settings are evaluated, the backend of a directory and its encryption. It
+// doesn't open states.
 package backendinit
 
 import (

@@ -199,8 +199,8 @@ func (d *Reader) DecryptRemote(at addr.Instance, stored []byte) ([]byte, error) 
 	return state, err
 }
 
-// OpenSealed decrypts a state in a file that the user names. One in clear is
-// taken as it is: whoever names it knows where it is from.
+// OpenSealed decrypts a state in a file that the user names. One in clear is taken as it is:
+// the caller that names it knows where it is from.
 func (d *Reader) OpenSealed(data []byte) ([]byte, diag.List) {
 	if encryption.Recognize(data) != encryption.SealedState {
 		return data, nil

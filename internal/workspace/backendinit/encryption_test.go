@@ -12,8 +12,8 @@ import (
 	"weir.dev/weir/internal/workspace/environment"
 )
 
-// TestRunForKeys: a command may leave an agent behind, and its failure is told
-// with what it says of it.
+// TestRunForKeys: a command may leave an agent behind, and its failure is reported with what
+// it says of it.
 func TestRunForKeys(t *testing.T) {
 	began := time.Now()
 	output, err := runForKeys([]string{"/bin/sh", "-c", "sleep 20 & cat"}, []byte("key"))

@@ -1,7 +1,6 @@
-// Package detectmode recognises directories of Terraform, for runs where nobody has said which
-// engine's meaning counts.
+// Package detectmode detects directories of Terraform, for runs without a chosen mode.
 //
-// It owns what counts as a sign. It refuses to read files and states itself.
+// It owns what counts as a sign. It doesn't read files and states itself.
 package detectmode
 
 import (

@@ -11,7 +11,7 @@ import (
 // Filled is the code of a place that has something already.
 var Filled = diag.Code{Name: "already-there", Summary: "Target generated file already exists"}
 
-// CheckEmpty refuses a directory with files that a copy could get mixed up with.
+// CheckEmpty rejects a directory with files that a copy could get mixed up with.
 func (d *Place) CheckEmpty() diag.List {
 	entries, err := os.ReadDir(d.Dir)
 	if err != nil {

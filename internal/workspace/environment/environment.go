@@ -1,8 +1,8 @@
-// Package environment is a working directory with what a process has only once:
-// environment, clock, randomness, and whoever is told. It finds the files of the
-// directory, the values of variables, the selected workspace and the user's settings.
+// Package environment finds the files of a working directory, the values of variables, the selected
+// workspace and the user's settings. It holds the environment, clock, randomness and output of
+// the process.
 //
-// It owns what is where. It refuses programs, states and providers.
+// It owns what is where. It rejects programs, states and providers.
 package environment
 
 import (
@@ -52,9 +52,9 @@ type Options struct {
 	Executable  string // the file of the program; empty where it isn't the command
 	Now         func() time.Time
 	Random      io.Reader // of what has to be unique; not of keys
-	// Who tells people who wait for a lock whose it is.
+	// Who informs people who wait for a lock whose it is.
 	Who func() string
-	// Saving is for how long what was begun may still be ended, such as saving and
+	// Saving is for how long what was started may still be ended, such as saving and
 	// unlocking; nil stands for without end.
 	Saving func() context.Context
 	// Interrupted is closed when people don't want to wait any longer for what another
@@ -65,7 +65,7 @@ type Options struct {
 	SettingsVars []Var
 	// Values are values of variables that count more than all others.
 	Values map[string]module.VariableInput
-	// StateDisk is where states and journals are changed, and Processes tells who holds
+	// StateDisk is where states and journals are changed, and Processes reports who holds
 	// locks; nil for those of the system.
 	StateDisk *durable.Disk
 	Processes storage.Processes
@@ -77,8 +77,7 @@ type Options struct {
 	// FS has the files of the configuration in place of Dir, where everything is
 	// that is written.
 	FS fs.FS
-	// Unjournaled: an apply isn't recorded on disk while it runs. What it was about
-	// to create isn't known any more where the process ends meanwhile.
+	// Unjournaled: an apply isn't recorded on disk while it runs. If the process ends meanwhile, its next creations are no longer known.
 	Unjournaled bool
 	// Catalog has the providers; nil stands for those that are installed, and for
 	// those that follow.
@@ -93,23 +92,22 @@ type Options struct {
 	Backend *statebackend.Backend
 	// Memo has what texts of files were made into by earlier operations; nil for nothing.
 	Memo *parsecache.Memo
-	// Secrets is told which values must not be shown, for who shows what problems and
-	// logs say; nil makes one.
+	// Secrets learns which values must not be shown, for who shows what problems and logs say;
+	// nil makes one.
 	Secrets *secret.Known
 	Reports
 }
 
-// Reports are how operations tell while they are under way. A nil
-// function tells nobody.
+// Reports are how operations tell while they are under way. A nil function informs nobody.
 type Reports struct {
-	// Notice tells why it takes long.
+	// Notice reports why it takes long.
 	Notice func(text string)
-	// Problem tells of what can't be returned any more.
+	// Problem reports what can't be returned any more.
 	Problem func(diag.List)
-	// Aside is given warnings about states and keys, which are no part of any
-	// result, and returns those that are to be told with it nevertheless.
+	// Aside is given warnings about states and keys, which are no part of any result, and
+	// returns those that are to be reported with it nevertheless.
 	Aside func(diag.List) diag.List
-	// Settings tells of warnings about the user's settings.
+	// Settings reports warnings about the user's settings.
 	Settings func(diag.List)
 	// Log gets what providers log.
 	Log io.Writer
@@ -215,8 +213,8 @@ func (d *Place) Files() module.Files {
 	return module.Disk{Root: d.Dir, FS: d.FS, Interrupted: d.Interrupted}
 }
 
-// Silence is for how long a server may do nothing. What is wrong with the setting is said
-// where the backend takes it.
+// Silence is for how long a server may do nothing. Anything that is wrong with the setting is
+// said where the backend takes it.
 func (d *Place) Silence() time.Duration {
 	limit, err := stalltimeout.Limit(d.Getenv)
 	if err != nil {

@@ -48,10 +48,10 @@ func (d *Place) Limits(n int) (*ratelimit.Limiter, map[ratelimit.Of]int, diag.Li
 	return ratelimit.New(s), lists, diags
 }
 
-// RefreshAfter is how long objects of a type needn't be looked at again where only what is
-// old is.
+// RefreshAfter is how long objects of a type needn't be inspected again where only what is old
+// is.
 func (d *Place) RefreshAfter() func(addr.Provider, string) time.Duration {
-	config, _, _ := d.UserSettings() // loading tells what is wrong with the settings
+	config, _, _ := d.UserSettings() // loading reports what is wrong with the settings
 	return func(p addr.Provider, typ string) time.Duration {
 		for _, of := range []cliconfig.BudgetOf{{Provider: p, Type: typ}, {Provider: p}} {
 			if look := config.Looks[of]; look.After != nil {
@@ -71,7 +71,7 @@ func (d *Place) StorageEnv() storage.Env {
 	return storage.Env{Dir: d.Dir, Getenv: d.Getenv, Hosts: d.Hosts, CloudHost: d.Dialect.CloudHost()}
 }
 
-// UserSettings are the user's own settings. Warnings about them are told once.
+// UserSettings are the user's own settings. Warnings about them are reported once.
 func (d *Place) UserSettings() (*cliconfig.Config, cliconfig.Environment, diag.List) {
 	environment := cliconfig.Environment{Getenv: d.Getenv, Home: cmp.Or(d.Environ["HOME"], d.Home), Dialect: d.Dialect, All: d.Environment(), Interrupted: d.Interrupted}
 	config, diags := cliconfig.Load(environment)

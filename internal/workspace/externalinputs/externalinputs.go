@@ -1,9 +1,9 @@
-// Package externalinputs gets what deployments take from elsewhere: identity tokens and the
-// values of stores, from files, the environment, commands and servers, as the user's
-// settings say, and the outputs that other stacks have published.
+// Package externalinputs reads the external inputs of deployments: identity tokens and values of
+// stores from files, the environment, commands and servers, and published outputs of other
+// stacks.
 //
-// It owns these ways. It refuses to know what the values are for, and keeps none of
-// them but tokens that have to be in a file.
+// It owns these ways. It doesn't know what the values are for, and keeps none of them but
+// tokens that have to be in a file.
 package externalinputs
 
 import (
@@ -47,7 +47,7 @@ type Reader struct {
 	HTTP     *http.Client
 	// Published reads what the stack in a directory has published, nil for nothing yet.
 	Published func(dir string) (map[string]cty.Value, error)
-	// Secrets is told every token; nil tells nobody.
+	// Secrets learns every token; nil informs nobody.
 	Secrets *secret.Known
 
 	tokens map[string][2]string
@@ -144,7 +144,7 @@ func (r *Reader) run(command []string, further ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// get asks a server, who is told the secret also in the headers named.
+// get asks a server, who is reported the secret also in the headers named.
 func (r *Reader) get(s *cliconfig.Source, query url.Values, headers ...string) ([]byte, error) {
 	at, err := url.Parse(s.URL)
 	if err != nil {
@@ -321,7 +321,7 @@ func (r *Reader) Upstream(u *deploy.Upstream) (map[string]cty.Value, error) {
 		}
 	}
 	if at, err := os.Stat(r.Path(dir)); err != nil || !at.IsDir() {
-		return nil, fmt.Errorf("the directory %s of the stack behind upstream_input %q isn't there. Its source, or an upstream block in the stacks block of the CLI configuration, has to name it; what isn't absolute is seen from the directory of this stack", r.Path(dir), u.Name)
+		return nil, fmt.Errorf("the directory %s of the stack behind upstream_input %q isn't there. Its source, or an upstream block in the stacks block of the CLI configuration, has to name it; relative paths start at the directory of this stack", r.Path(dir), u.Name)
 	}
 	values, err := r.Published(dir)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"weir.dev/weir/internal/state/journal"
 )
 
-// A Claimed is a session whose state may be changed: this run holds the lock, or was told
-// to do without. What changes the state, or ends what an earlier run has left, is here.
+// A Claimed is a session whose state may be changed: this run holds the lock, or was
+// instructed to do without. Anything that changes the state, or ends what an earlier run has
+// left, is here.
 type Claimed struct{ *Session }
 
 // Save writes a state whose content differs from what is stored. However often

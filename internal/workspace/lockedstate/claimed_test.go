@@ -7,7 +7,7 @@ import (
 )
 
 // TestClaimed: what changes a state, or ends what an earlier run has left, can be asked for
-// only of a session that has the lock or was told to do without.
+// only of a session that has the lock or was instructed to do without.
 func TestClaimed(t *testing.T) {
 	methods := func(v any) (names []string) {
 		for m := range reflect.TypeOf(v).Methods() {

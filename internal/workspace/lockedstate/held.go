@@ -18,8 +18,8 @@ import (
 // run finds a lock that was left behind, that file says whether the journal of the
 // run that left it would be here: if not, nobody here knows what that run did.
 
-// heldPath is the file of a process. Each has its own, so that those that wait for the
-// lock, or are told that they can't have it, do nothing to the others.
+// heldPath is the file of a process. Each has its own, so that those that wait for the lock,
+// or learn that they can't have it, do nothing to the others.
 func (s *Session) heldPath(process string) string {
 	sum := sha256.Sum256([]byte(process))
 	return s.heldPrefix() + hex.EncodeToString(sum[:])[:12] + heldSuffix
@@ -41,8 +41,8 @@ func (s *Session) hold() error {
 	return s.writeHeld(path, process)
 }
 
-// writeHeld notes which process has the lock, or goes on with the lock, of the
-// process that the file is named by. A copy of the file elsewhere says nothing.
+// writeHeld notes which process has the lock, or continues with the lock, of the process that
+// the file is named by. A copy of the file elsewhere says nothing.
 func (s *Session) writeHeld(path, process string) error {
 	return s.Disk.Replace(path, []byte(process+"\n"+whereabouts(path)), 0o600)
 }
@@ -59,16 +59,16 @@ func whereabouts(path string) string {
 	return folder
 }
 
-// readHeld is which process goes on with a lock; here is whether the file was
-// written where it is.
+// readHeld is which process continues with a lock; here is whether the file was written where
+// it is.
 func readHeld(path string) (process string, here bool, err error) {
 	text, err := readlimit.File(path)
 	process, folder, _ := strings.Cut(string(text), "\n")
 	return process, folder == whereabouts(path), err
 }
 
-// letGo forgets that this process had the lock, or wanted it, unless it may still get it:
-// then whoever has the lock next forgets it.
+// letGo forgets that this process had the lock, or wanted it, unless it may still get it: then
+// the caller that has the lock next forgets it.
 func (s *Session) letGo() {
 	if s.inherited != "" {
 		_ = s.Disk.Remove(s.inherited)
@@ -81,8 +81,8 @@ func (s *Session) letGo() {
 	}
 }
 
-// tidy forgets processes that have ended: what they did is settled, or in the journal of
-// the one that has the lock now.
+// tidy forgets processes that have ended: what they did is resolved, or in the journal of the
+// one that has the lock now.
 func (s *Session) tidy() {
 	if !s.remote() {
 		return
@@ -95,8 +95,8 @@ func (s *Session) tidy() {
 	}
 }
 
-// journalElsewhere refuses to take over a lock whose holder kept its journal in
-// another place, or in one that was removed since.
+// journalElsewhere rejects to take over a lock whose holder kept its journal in another place,
+// or in one that was removed since.
 func (s *Session) journalElsewhere(ctx context.Context, left storage.LockInfo) error {
 	if left.Operation == storage.Plans || !s.remote() {
 		return nil
@@ -112,9 +112,9 @@ func (s *Session) journalElsewhere(ctx context.Context, left storage.LockInfo) e
 	return diag.Say("The run that holds the lock has ended without releasing it, and what it did is not known here: its journal isn't in %s. Objects may exist that the state doesn't have, and would be created a second time.\n\nIf it ran in another directory of this machine, run the same command there. If its data directory is gone, look for such objects first, then release the lock, import them, and go on:\n    %s", filepath.Dir(s.journalPath()), command(s.Program, "force-unlock", left.ID))
 }
 
-// inherit goes on with a lock that a process left behind which has noted so here. The
-// file says who does, so that there is no moment without the lock. The caller is the
-// only one on this machine that is about to.
+// inherit continues with a lock that a process left behind which has noted so here. The file
+// says who does, so that there is no moment without the lock. The caller is the only one on
+// this machine that is about to.
 func (s *Session) inherit(left storage.LockInfo) (bool, error) {
 	store, ok := s.store.Store.(storage.Lasting)
 	path := s.heldPath(left.Info)
@@ -136,18 +136,17 @@ func (s *Session) inherit(left storage.LockInfo) (bool, error) {
 	return true, nil
 }
 
-// handBack says that nobody goes on with the lock that stays: this process may have
-// more to do with the state, and doesn't end before.
+// handBack says that nobody continues with the lock that stays: this process may have more to
+// do with the state, and doesn't end before.
 func (s *Session) handBack() {
 	if s.inherited != "" {
-		_ = s.writeHeld(s.inherited, s.ancestor) // or whoever is next waits until this process has ended
+		_ = s.writeHeld(s.inherited, s.ancestor) // or the caller that is next waits until this process has ended
 	}
 }
 
 // stays reports whether the lock has to stay when this run ends: what it, or one
 // before it, leaves unsettled is known only here, and those who lock the state
-// elsewhere would create it a second time. What a journal has that wasn't read, because the
-// state couldn't be, counts as unsettled.
+// elsewhere would create it a second time. A journal that wasn't read, because the state was unreadable, counts as unresolved.
 func (s *Session) stays() bool {
 	_, lasting := s.store.Store.(storage.Lasting)
 	_, notes := s.takesNotes()

@@ -52,8 +52,8 @@ func at(t *testing.T, address, dir string, who crowd, said *diag.List) *Session 
 	return s
 }
 
-// TestStaysLocked: as long as something is in doubt that only one directory knows of,
-// nobody else gets the lock, and whoever goes on there never lets it go before.
+// TestStaysLocked: as long as something is in doubt that only one directory knows of, nobody
+// else gets the lock, and the caller that continues there never lets it go before.
 func TestStaysLocked(t *testing.T) {
 	server := &testservers.HTTP{}
 	web := httptest.NewServer(server)
@@ -102,7 +102,7 @@ func TestStaysLocked(t *testing.T) {
 		t.Errorf("in a copy of the directory: %v", err)
 	}
 
-	// The next run goes on with the lock, without a request that releases it.
+	// The next run continues with the lock, without a request that releases it.
 	before := len(server.Log())
 	second, err := run(dir, "two")
 	if err != nil {
@@ -120,7 +120,7 @@ func TestStaysLocked(t *testing.T) {
 	if _, err := run(dir, "three"); err == nil || !strings.Contains(err.Error(), "(two) has taken the lock over") {
 		t.Errorf("beside it: %v", err)
 	}
-	// When it has ended, the same process may begin anew: recover imports, and then settles.
+	// When it has ended, the same process may begin again: recover imports, and then resolves.
 	second.Unlock()
 	if second, err = run(dir, "two"); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestStaysLocked(t *testing.T) {
 
 // TestClonedMachine: a machine that was copied while it ran has the host's name, the boot
 // and the namespaces of the other one, so that a process there which still runs looks as if
-// it had ended. What it does is known in its directory alone, so its lock isn't taken over,
+// it had ended. Only its directory knows its results, so its lock isn't taken over,
 // also where the copy has the directory as it was.
 func TestClonedMachine(t *testing.T) {
 	server := &testservers.HTTP{}

@@ -127,7 +127,7 @@ func (s *Session) recover(ctx context.Context) diag.List {
 }
 
 func (s *Session) unreadable(path string, err error) diag.List {
-	return Damaged.As("Unreadable journal").List("The journal %s of an earlier run can't be read: %s. What that run did may be missing in the state. Look into the file, which is text unless it is encrypted, and import what is missing; then move the file away.", path, diag.Cause(err))
+	return Damaged.As("Unreadable journal").List("The journal %s of an earlier run can't be read: %s. Results of that run may be missing in the state. Read the file, which is text unless it is encrypted, and import missing objects. Then move the file away.", path, diag.Cause(err))
 }
 
 func (s *Session) unusable(path string, err error) diag.List {
@@ -135,13 +135,13 @@ func (s *Session) unusable(path string, err error) diag.List {
 }
 
 func (s *Session) foreign(path string, l *journal.Log) diag.List {
-	return diag.List{Foreign.New(diag.Error, "The journal %s belongs to a state of lineage %q, but the state has lineage %q. What that run did isn't in this state. Put the right state in place, or move the journal away.", path, l.Begin.Lineage, s.base.Lineage)}
+	return diag.List{Foreign.New(diag.Error, "The journal %s belongs to a state of lineage %q, but the state has lineage %q. This state doesn't have the results of that run. Restore the right state, or move the journal away.", path, l.Begin.Lineage, s.base.Lineage)}
 }
 
 var errJournalBusy = errors.New("the journal is in use")
 
-// emptied refuses a state file without content: taking it for "no state" would
-// create everything a second time.
+// emptied rejects a state file without content: taking it for "no state" would create
+// everything a second time.
 func (s *Session) emptied() diag.List {
 	return Damaged.As("Empty state file").List("The state is there but empty, as a crash or a full disk leaves it. It is not taken for \"no state\", because everything would be created a second time.%s", s.wayOut())
 }
@@ -203,7 +203,7 @@ func (s *Session) readJournal(path string) (*journal.Log, error) {
 // it doesn't say any more may be objects that would be created a second time.
 func (s *Session) damaged(path string, l *journal.Log, rec journal.Recovery) diag.List {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The journal %s of an earlier run is damaged: %d of its lines were changed, or lines before them are missing. What they said isn't known, so objects may exist that aren't in the state.", path, l.Damaged)
+	fmt.Fprintf(&b, "The journal %s of an earlier run is damaged: %d of its lines were changed, or lines before them are missing. Its lines are lost, so objects may exist that aren't in the state.", path, l.Damaged)
 	if len(rec.Folded) > 0 {
 		b.WriteString("\n\nThe lines that can be read have the results of:")
 		for _, at := range rec.Folded {
@@ -219,7 +219,7 @@ func (s *Session) damaged(path string, l *journal.Log, rec journal.Recovery) dia
 	return Damaged.List("%s\n\nIf there is an intact copy of the file, put it in place. Otherwise look for objects that the state doesn't have, then take what can be read with:\n    %s", b.String(), command(s.Program, "recover", "-damaged"))
 }
 
-// interrupted tells what was recovered.
+// interrupted reports what was recovered.
 func interrupted(path string, l *journal.Log, rec journal.Recovery, settled []journal.Operation) diag.List {
 	var b strings.Builder
 	fmt.Fprintf(&b, "An earlier run ended before it could save the state. Its journal %s had the results of %d objects, which are in the state now.", path, len(rec.Folded))
@@ -256,7 +256,7 @@ func (s *Session) inDoubt() diag.List {
 	if s.remembered == "" {
 		b.WriteString("An earlier run asked providers to create these objects and didn't learn whether they did:\n")
 	} else {
-		fmt.Fprintf(&b, "A run of %s was creating these objects, or was about to, when it ended. It has noted them beside the state, and its journal, which knows more, isn't here. If that directory is still there, run any command that locks the state in it, which saves what the journal knows. What the run was creating:\n", s.remembered)
+		fmt.Fprintf(&b, "A run of %s was creating these objects, or was about to, when it ended. It has noted them beside the state, and its journal, which knows more, isn't here. If that directory is still there, run any command that locks the state in it, which saves what the journal knows. The run was creating:\n", s.remembered)
 	}
 	for _, o := range s.doubts {
 		fmt.Fprintf(&b, "\n  - %s", o.Object)
@@ -267,26 +267,26 @@ func (s *Session) inDoubt() diag.List {
 	switch _, notes := s.takesNotes(); {
 	case notes || !s.remote():
 	case s.lockID != "" && s.stays():
-		fmt.Fprintf(&b, "\n\nOnly the journal %s knows of them, so the state stays locked until they are settled.", s.journalPath())
+		fmt.Fprintf(&b, "\n\nOnly the journal %s knows of them, so the state stays locked until you resolve them.", s.journalPath())
 	default:
-		fmt.Fprintf(&b, "\n\nOnly the journal %s knows of them: settle them before anybody works on the state from another machine or directory.", s.journalPath())
+		fmt.Fprintf(&b, "\n\nOnly the journal %s knows of them: resolve them before anybody works on the state from another machine or directory.", s.journalPath())
 	}
 	first := s.doubts[0].Object.Instance
-	return diag.InDoubt.Warnings("%s\n\nUntil that is settled they are not created again, and what depends on them waits. Look whether they exist. For one that exists:\n    %s\nFor one that doesn't:\n    %s\nIf none of them does, -forget-all does that for all.", b.String(), command(s.Program, "recover", fmt.Sprintf("-import='%s=ID'", first)), command(s.Program, "recover", fmt.Sprintf("-forget='%s'", first)))
+	return diag.InDoubt.Warnings("%s\n\nUntil you resolve them they are not created again, and their dependents wait. Look whether they exist. For one that exists:\n    %s\nFor one that doesn't:\n    %s\nIf none of them does, -forget-all does that for all.", b.String(), command(s.Program, "recover", fmt.Sprintf("-import='%s=ID'", first)), command(s.Program, "recover", fmt.Sprintf("-forget='%s'", first)))
 }
 
-// again refuses a plan that was made before something came into doubt.
+// again rejects a plan that was made before something came into doubt.
 func (s *Session) again(p *plan.Plan) diag.List {
 	needed := s.prior.Behind(s.Needed())
 	for _, c := range p.Changes {
 		if (c.Action == plan.Delete || c.Action.IsReplace()) && needed[c.Addr.Resource.Erase()] {
-			return diag.List{diag.InDoubt.New(diag.Error, "The plan ends %s, and an object that an earlier run may have created needs it. Settle that with \"%s\", then make a new plan.", c.Addr, command(s.Program, "recover", ""))}
+			return diag.List{diag.InDoubt.New(diag.Error, "The plan ends %s, and an object that an earlier run may have created needs it. Resolve that with \"%s\", then make a new plan.", c.Addr, command(s.Program, "recover", ""))}
 		}
 	}
 	for _, o := range s.doubts {
 		for _, c := range p.Changes {
 			if c.Addr == o.Object && (c.Action == plan.Create || c.Action.IsReplace()) {
-				return diag.List{diag.InDoubt.New(diag.Error, "The plan creates %s, and an earlier run may have done so already. Settle that with \"%s\", then make a new plan.", o.Object, command(s.Program, "recover", ""))}
+				return diag.List{diag.InDoubt.New(diag.Error, "The plan creates %s, and an earlier run may have done so already. Resolve that with \"%s\", then make a new plan.", o.Object, command(s.Program, "recover", ""))}
 			}
 		}
 	}

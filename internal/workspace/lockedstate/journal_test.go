@@ -19,7 +19,7 @@ import (
 )
 
 // TestFoldedWithoutLock: what a journal knows is folded once also by a run
-// without a lock. What such a run takes out of the state stays out.
+// without a lock. Objects that such a run removes from the state stay out.
 func TestFoldedWithoutLock(t *testing.T) {
 	t.Chdir(t.TempDir())
 	at := httptest.NewServer(&server{})

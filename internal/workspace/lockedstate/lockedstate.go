@@ -1,10 +1,9 @@
-// Package lockedstate is work on the state of one workspace while a command runs:
-// the lock, reading, recovering what an earlier run left, recording an apply,
-// saving, and what is kept of earlier states.
+// Package lockedstate works on the locked state of one workspace while a command runs: locking,
+// reading, recovery of an earlier run, recording an apply, saving, and earlier states.
 //
-// It owns when the state is written and what is remembered beside it, so that
-// nothing is lost with the process. It refuses to know flags and terminals, to
-// change states, and to choose the backend.
+// It owns when the state is written and what is remembered beside it, so that nothing is lost
+// with the process. It doesn't know flags and terminals, to change states, or choose the
+// backend.
 package lockedstate
 
 import (
@@ -45,7 +44,7 @@ type Options struct {
 	DataDir string
 	// Disk is where files are changed; nil for the system's.
 	Disk *durable.Disk
-	// Processes tells who holds locks; nil for those of the system.
+	// Processes reports who holds locks; nil for those of the system.
 	Processes storage.Processes
 	// Seals is how states, and what is kept beside them, are encrypted.
 	Seals encryption.State
@@ -55,9 +54,9 @@ type Options struct {
 	// the system.
 	Now    func() time.Time
 	Random io.Reader
-	// Who tells people who wait for a lock whose it is.
+	// Who informs people who wait for a lock whose it is.
 	Who func() string
-	// Saving is for how long what was begun may still be ended; nil for without end.
+	// Saving is for how long what was started may still be ended; nil for without end.
 	Saving func() context.Context
 	// Program is the name in messages that say what to run.
 	Program string
@@ -73,9 +72,9 @@ type Options struct {
 	Interval time.Duration
 	// Damaged has a damaged journal taken for as far as it can be read.
 	Damaged bool
-	// Notice tells something while the command waits.
+	// Notice reports something while the command waits.
 	Notice func(text string)
-	// Problem tells what goes wrong at the end, when nothing else can.
+	// Problem reports what goes wrong at the end, when nothing else can.
 	Problem func(diag.List)
 }
 
@@ -102,7 +101,7 @@ type Session struct {
 	claimed bool
 	// noted: there is a note beside the state, by this run or an earlier one.
 	noted bool
-	// inherited is the file that says that this run goes on with the lock of another one,
+	// inherited is the file that says that this run continues with the lock of another one,
 	// empty for none; ancestor is the process that took the lock.
 	inherited, ancestor string
 	// unsaved: what this run or one before it did couldn't be saved, and is in the journal.
@@ -165,19 +164,19 @@ func (s *Session) Backend() *statebackend.Backend { return s.backend }
 // Workspace is whose state it is.
 func (s *Session) Workspace() string { return s.workspace }
 
-// Prior is the state as it was read, nil where there is none. Its providers
-// have the names that the configuration uses.
+// Prior is the state as it was read, nil without one. Its providers have the names that the
+// configuration uses.
 func (s *Session) Prior() *state.Snapshot { return s.prior }
 
-// Base is the state as it is stored, nil where there is none. Without a lock it
-// also has what the journal of an earlier run knows.
+// Base is the state as it is stored, nil without one. Without a lock it also has what the
+// journal of an earlier run knows.
 func (s *Session) Base() *state.Snapshot { return s.known }
 
 // Stored is the serial of the state that is stored, and whether that has all that was
 // done.
 func (s *Session) Stored() (serial uint64, all bool) { return s.serial, s.serial > 0 && !s.unsaved }
 
-// Snapshot is the state as it was read, empty where there is none.
+// Snapshot is the state as it was read, empty without one.
 func (s *Session) Snapshot() *state.Snapshot {
 	if s.prior == nil {
 		return state.Empty()
@@ -255,7 +254,7 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 	return nil
 }
 
-// waiting tells people now and then who holds the lock and how long they still wait.
+// waiting informs people now and then who holds the lock and how long they still wait.
 func (s *Session) waiting() func(*storage.LockInfo, time.Duration) {
 	var told time.Time
 	return func(holder *storage.LockInfo, rest time.Duration) {
@@ -272,7 +271,7 @@ func (s *Session) waiting() func(*storage.LockInfo, time.Duration) {
 	}
 }
 
-// tellWaiting is how often people are told that they wait.
+// tellWaiting is how often people learn that they wait.
 const tellWaiting = 4 * time.Second
 
 // reserve says what state may be there before one is written. It has the
@@ -351,7 +350,7 @@ func (s *Session) unlock() {
 	}
 	if s.stays() {
 		s.handBack()
-		s.Problem(diag.List{StaysLocked.New(diag.Warning, "What is unsettled is known only in this directory, by the journal %s, and this backend has no room to note it beside the state. Others would create it a second time, so the lock %s stays until it is settled here: see \"%s\".", s.journalPath(), id, command(s.Program, "recover", ""))})
+		s.Problem(diag.List{StaysLocked.New(diag.Warning, "Only the journal %s in this directory has the objects in doubt, and this backend can't store a note beside the state. Others would create them a second time, so the lock %s stays until you resolve them here: see \"%s\".", s.journalPath(), id, command(s.Program, "recover", ""))})
 		return
 	}
 	// The lock must be released also after an interrupt.
@@ -541,14 +540,14 @@ func (s *Session) rescue(next *state.Snapshot, why error) diag.List {
 		return diags
 	}
 	if errors.Is(why, storage.ErrChanged) {
-		text := diag.Say("Somebody else has written the state while this run was under way. What this run did is recorded in the file %q instead.", name)
+		text := diag.Say("Somebody else has written the state while this run was under way. The results of this run are in the file %q instead.", name)
 		if path := s.journalPath(); exists(path) {
 			text = diag.Say("%s It is also in the journal %q, which the next run on this machine folds into the present state: run \"%s\" and see what it reports.", text, path, command(s.Program, "plan", ""))
 		}
 		diags.Add(NotSaved.New(diag.Error, "%s Pushing the file would take -force, and what others wrote would be lost.", text))
 		return diags
 	}
-	diags.Add(NotSaved.New(diag.Error, "What was done is recorded in the file %q instead. Remove the cause, then run:\n    %s", name, command(s.Program, "state push", name)))
+	diags.Add(NotSaved.New(diag.Error, "The results are in the file %q instead. Remove the cause, then run:\n    %s", name, command(s.Program, "state push", name)))
 	return diags
 }
 
@@ -558,7 +557,7 @@ func (s *Session) inJournal() string {
 	if !exists(path) {
 		return " Nothing was done to objects."
 	}
-	return fmt.Sprintf(" What was done is recorded in the journal %q, which the next run folds into the state.", path)
+	return fmt.Sprintf(" The results are in the journal %q, which the next run adds to the state.", path)
 }
 
 // newUUID makes a random UUID.

@@ -11,9 +11,9 @@ import (
 	"weir.dev/weir/internal/sys/readlimit"
 )
 
-// looksFile is where the record of when objects were looked at is. It says nothing that the
-// state doesn't, and not that without it, but it is about what exists now: it is kept where
-// it can be lost.
+// looksFile is where the record of when objects were inspected is. It says nothing that the
+// state doesn't, and not that without it, but it is about what exists now: it is kept where it
+// can be lost.
 func looksFile(s *Session) string {
 	sum := sha256.Sum256([]byte(s.journalPath()))
 	return filepath.Join(s.DataDir, "looks", s.workspace+"-"+hex.EncodeToString(sum[:])[:12]+".json")
@@ -27,7 +27,7 @@ type sealedLooks struct {
 	Looks   []byte `json:"looks"`
 }
 
-// Looks is the record of when objects were looked at, nil without one that can be read.
+// Looks is the record of when objects were inspected, nil without one that can be read.
 func Looks(s *Session) []byte {
 	data, err := readlimit.File(looksFile(s))
 	if err != nil || !s.Seals.Encrypts() {
@@ -40,8 +40,8 @@ func Looks(s *Session) []byte {
 	return sealed.Looks
 }
 
-// Digest names the state that is stored, empty where there is none, where it is to be encrypted
-// or where something else is known beside it.
+// Digest names the state that is stored, empty without one, where it is to be encrypted or
+// where something else is known beside it.
 func Digest(s *Session) string {
 	if s.folded || len(s.doubts) > 0 || s.unsaved || s.wrote || s.Seals.Encrypts() {
 		return ""
@@ -50,8 +50,8 @@ func Digest(s *Session) string {
 }
 
 // KeepLooks keeps the record; added is what of it is new at its end, nil for all. That this
-// fails is no reason not to go on: then there is none, rather than an old one, and everything
-// is looked at the next time.
+// fails is no reason not to go on: then none exists, rather than an old one, and everything is
+// inspected the next time.
 func KeepLooks(s *Session, record, added []byte) {
 	path := looksFile(s)
 	if added != nil && !s.Seals.Encrypts() && appendTo(s, path, added) == nil {

@@ -60,8 +60,7 @@ func PlanCopies(ctx context.Context, old, next *statebackend.Backend, o Options,
 		case only != "":
 			c.to = only
 		case named && name == storage.DefaultWorkspace:
-			// It has no place there, unless the environment tells of one; it may have
-			// no state.
+			// It has no place there, unless the environment reports one; it may have no state.
 			c.to = ""
 			if chosen, _ := current(); !slices.Contains(names, chosen) {
 				c.to = chosen
@@ -123,7 +122,7 @@ func latest(ctx context.Context, from *Session) ([]byte, diag.List) {
 	case diags.HasErrors():
 		return nil, diags
 	case len(from.doubts) > 0:
-		diags.Add(NotSaved.As(migrating).New(diag.Error, "Only the old backend leads to the journal that has what is in doubt. Go back to its configuration and settle that first."))
+		diags.Add(NotSaved.As(migrating).New(diag.Error, "Only the old backend leads to the journal with the objects in doubt. Restore its configuration and resolve them first."))
 		return nil, diags
 	case !from.folded:
 		return from.saved.data, diags

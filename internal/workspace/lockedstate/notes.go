@@ -20,14 +20,14 @@ import (
 	"weir.dev/weir/internal/state/storage"
 )
 
-// A journal is on the machine that wrote it. Where the store of the state has room
-// for a note beside it, the creations of a run stand there as well before they are
-// begun, so that whoever works on the state next, wherever, is told of those that
-// the state doesn't have. A note has the form of a journal with intents alone.
+// A journal is on the machine that wrote it. Where the store of the state has room for a note
+// beside it, the creations of a run stand there as well before they are started, so that the
+// caller that works on the state next, wherever, is notified of those that the state doesn't
+// have. A note has the form of a journal with intents only.
 
-// ahead is how many creations that are yet to come a note has, so that not each of
-// them costs a request. After a crash so many more may be named than were begun,
-// where the journal isn't at hand.
+// ahead is how many creations that are yet to come a note has, so that not each of them costs
+// a request. After a crash so many more may be named than were started, where the journal
+// isn't at hand.
 const ahead = 50
 
 // notes are those of an apply under way.
@@ -67,7 +67,7 @@ func (s *Session) note(ctx context.Context, p *plan.Plan) (*notes, diag.List) {
 	err := s.writeNote(ctx, list)
 	switch {
 	case errors.Is(err, storage.ErrNoNotes):
-		return nil, diag.List{NotNoted.New(diag.Warning, "What this run creates can't be noted beside the state: %s. Should the run be killed, only this machine knows what it was creating. To have other machines know, allow what is said there; nothing else is kept in it.", err)}
+		return nil, diag.List{NotNoted.New(diag.Warning, "The creations of this run can't be noted beside the state: %s. If the run is killed, only this machine knows them. To inform other machines, allow the object or table above.", err)}
 	case err != nil:
 		return nil, NotSaved.As("The state can't be saved").List("Nothing was done, because what is about to be created can't be noted beside the state: %s.", err)
 	}
@@ -90,7 +90,7 @@ func (s *Session) creationsOf(p *plan.Plan) []journal.Operation {
 	return list
 }
 
-// former tells the object that the stored state has in a place.
+// former reports the object that the stored state has in a place.
 func (s *Session) former(at addr.Object) string {
 	if s.base == nil {
 		return ""
@@ -118,8 +118,8 @@ func objectsOf(list []journal.Operation) map[addr.Object]bool {
 	return set
 }
 
-// begin returns when the creation is in the stored note. Whoever finds nobody
-// writing writes for all.
+// begin returns when the creation is in the stored note. A caller that finds nobody writing
+// writes for all.
 func (n *notes) begin(ctx context.Context, o journal.Operation) error {
 	if n == nil || o.Action != journal.Create {
 		return nil
@@ -207,7 +207,7 @@ func (s *Session) writeNote(ctx context.Context, list []journal.Operation) error
 	return err
 }
 
-// readNote reads the note; the log is nil where there is none.
+// readNote reads the note; the log is nil without one.
 func (s *Session) readNote(ctx context.Context) (*journal.Log, diag.List) {
 	store, ok := s.takesNotes()
 	if !ok {
@@ -218,7 +218,7 @@ func (s *Session) readNote(ctx context.Context) (*journal.Log, diag.List) {
 	case errors.Is(err, storage.ErrNoNotes) || err == nil && text == nil:
 		return nil, nil
 	case err != nil:
-		return nil, diag.StateUnreadable.List("What the last run has noted beside the state can't be read: %s.", err)
+		return nil, diag.StateUnreadable.List("The last run's note beside the state can't be read: %s.", err)
 	}
 	s.noted = true
 	l, err := journal.Read(bytes.NewReader(text), s.Seals.OpenKey)
@@ -248,7 +248,7 @@ func (s *Session) recoverNote(ctx context.Context, run string, now *state.Snapsh
 	}
 	rec, err := l.Fold(now, "")
 	if err != nil {
-		return Damaged.As("Damaged note").List("What the last run has noted beside the state can't be used: %s. It may be of a newer version, which can read it.", err)
+		return Damaged.As("Damaged note").List("The last run's note beside the state can't be used: %s. It may be of a newer version, which can read it.", err)
 	}
 	if now == nil && s.lineage == "" {
 		s.lineage = l.Begin.Lineage

@@ -92,8 +92,8 @@ func intend(t *testing.T, r *Recorder, o addr.Object) error {
 	return r.Intent(plan.Intent{Object: o, Action: plan.Create})
 }
 
-// TestNotes: another machine is told what was being created, of encrypted states
-// too; what the state has by then isn't in doubt, and nothing is left at the end.
+// TestNotes: another machine learns what was being created, of encrypted states too; what the
+// state has by then isn't in doubt, and nothing is left at the end.
 func TestNotes(t *testing.T) {
 	for name, seal := range map[string]encryption.State{"clear": {}, "sealed": seals(t, strict)} {
 		c := &cloud{}
@@ -162,8 +162,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestNoNotes: who may not write notes is told so and goes on; where they stop being
-// written nothing further is begun; a damaged one stops the next run.
+// TestNoNotes: who may not write notes is notified and continues; where they stop being
+// written nothing further is started; a damaged one stops the next run.
 func TestNoNotes(t *testing.T) {
 	c := &cloud{}
 	at := httptest.NewServer(c)

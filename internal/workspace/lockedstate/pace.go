@@ -18,7 +18,7 @@ type pace struct {
 	took    []time.Duration // the last saves
 }
 
-// What saving may cost of the time: with files a third, which is waiting for the
+// The largest part of the time for saves: with files a third, which is waiting for the
 // disk; with servers, which others use as well, a twentieth.
 const (
 	restFile   = 2
@@ -28,8 +28,8 @@ const (
 const (
 	// shortWait gathers what ends at about the same time.
 	shortWait = 20 * time.Millisecond
-	// longestRest is how long a state may lack what was done, however slow
-	// saving is: as long as with other engines.
+	// longestRest is how long a state may lack what was done, however slow saving is: as long
+	// as with other programs.
 	longestRest = 20 * time.Second
 	// freeBytes may be written without any return, and bytesPerSecond where
 	// objects take so long that it doesn't matter.
@@ -40,8 +40,8 @@ const (
 // first is how long to gather before the first save.
 func (p *pace) first() time.Duration { return max(shortWait, p.asked) }
 
-// saved notes a save of that many bytes that took so long, and tells how long not
-// to save now.
+// saved notes a save of that many bytes that took so long, and reports how long not to save
+// now.
 func (p *pace) saved(took time.Duration, size int64) time.Duration {
 	p.written += size
 	// A single slow one says more about what else this machine does.

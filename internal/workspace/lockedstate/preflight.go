@@ -24,8 +24,8 @@ func effects(p *plan.Plan) bool {
 	return false
 }
 
-// preflight refuses an apply whose results could not be kept. That the backend
-// takes writes is shown by its lock, which is held by now.
+// preflight rejects an apply whose results could not be kept. That the backend takes writes is
+// shown by its lock, which is held by now.
 func (s *Session) preflight(ctx context.Context, p *plan.Plan) diag.List {
 	if diags := s.again(p); diags.HasErrors() {
 		return diags

@@ -37,16 +37,15 @@ type Recorder struct {
 	notes   *notes
 }
 
-// A news is what there is of an object now, nil for nothing.
+// A news is everything that exists of an object now, nil for nothing.
 type news struct {
 	at     addr.Object
 	stored *state.Object
 }
 
-// Record begins an apply: it refuses one whose results could not be kept, opens
-// the journal and starts from the state that apply starts from. An interrupt has
-// everything saved at once. The recorder is nil where nothing happens to objects.
-// Keep ends what it begins.
+// Record begins an apply: it rejects one whose results could not be kept, opens the journal
+// and starts from the state that apply starts from. An interrupt has everything saved at once.
+// The recorder is nil where nothing happens to objects. Keep ends what it begins.
 func (l *Claimed) Record(ctx context.Context, p *plan.Plan, interrupted <-chan struct{}) (*Recorder, diag.List) {
 	s := l.Session
 	if !effects(p) {
@@ -67,8 +66,8 @@ func (l *Claimed) Record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 	return r, diags
 }
 
-// giveUp ends what was begun and has done nothing. The journal stays: it may have
-// what an earlier one knew.
+// giveUp ends what was started and has done nothing. The journal stays: it may have what an
+// earlier one knew.
 func (r *Recorder) giveUp() {
 	r.rest()
 	r.w.Close()
@@ -92,7 +91,7 @@ func (s *Session) record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 		r.doubts[o.Object] = o
 	}
 	var err error
-	// What refreshing and moving have changed belongs to the start.
+	// Changes by refreshing and moving belong to the start.
 	if r.w, err = journal.Start(s.Disk, s.journalPath(), s.journalBegin(), s.doubts, changes(s.base, start), s.sealsKeys()); err != nil {
 		return nil, err
 	}
@@ -206,9 +205,8 @@ func (r *Recorder) Invoked(label string) error { return r.w.Invoked(label) }
 // Output implements apply.Journal.
 func (r *Recorder) Output(name string, o *state.Output) error { return r.w.Output(name, o) }
 
-// keepSaving saves as long as there is something new. That saving in between
-// fails is no reason to stop: the journal has everything, and the end tries
-// again, and tells.
+// keepSaving saves as long as there is something new. That saving in between fails is no
+// reason to stop: the journal has everything, and the end tries again, and reports.
 func (r *Recorder) keepSaving(done chan struct{}) {
 	defer close(done)
 	wait := r.pace.first()
@@ -298,8 +296,8 @@ func (r *Recorder) rest() {
 	r.state, r.news = nil, nil // who ends the apply has all of it
 }
 
-// finish ends the journal once the state is saved. What is still in doubt
-// stays in it.
+// finish ends the journal once the state is saved. Anything that is still in doubt stays in
+// it.
 func (r *Recorder) finish() error {
 	if err := r.w.End(); err != nil {
 		r.w.Close()

@@ -9,7 +9,7 @@ import (
 	"weir.dev/weir/internal/sys/readlimit"
 )
 
-// reseal makes of a stored state one that is encrypted as it should be now. What
+// reseal makes of a stored state one that is encrypted as it should be now. Anything that
 // can't be opened, or is torn, is left as it is.
 func reseal(seals encryption.State, stored []byte) ([]byte, error) {
 	state, _, err := seals.Open(stored)

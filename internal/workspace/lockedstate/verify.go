@@ -150,7 +150,7 @@ func (s *Session) verifyLock(ctx context.Context) Finding {
 	holder, err := store.Holder(ctx)
 	switch {
 	case err != nil:
-		f.Problems = Damaged.As("Unreadable lock").List("%s. No engine writes that. Once it is certain that nobody works on the state, remove what is there by hand; the next run makes it anew.", err)
+		f.Problems = Damaged.As("Unreadable lock").List("%s. No known program writes that. When you are sure that nobody works on the state, remove it by hand; the next run creates it again.", err)
 	case holder == nil:
 		f.Said = "nobody holds it"
 	case s.Processes.Gone(holder.Info):

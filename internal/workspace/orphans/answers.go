@@ -58,8 +58,8 @@ func (k *State) Answer(i addr.Instance) (data []byte, known bool, err error) {
 	return data, answered || !asked, err
 }
 
-// Adopt takes objects that were found into the state, and lets go of the doubts that
-// are settled.
+// Adopt takes objects that were found into the state, and lets go of the doubts that are
+// resolved.
 func (k *State) Adopt(ctx context.Context, found map[addr.Object]*state.Object, settled []addr.Object) error {
 	next := k.session.Snapshot().Clone()
 	for at, o := range found {

@@ -1,9 +1,8 @@
-// Package orphans keeps the states of tests with real objects on disk until
-// nothing is left of them, so that what a run made can be destroyed when its
-// process is gone.
+// Package orphans stores the states of tests with real objects until all objects are
+// destroyed, so that a later command can destroy the objects of a killed test.
 //
-// It owns where these states are and which are nobody's any more. It refuses to
-// know how tests are run; what is written when is package lockedstate's.
+// It owns where these states are and which are nobody's any more. It doesn't know how tests
+// are run; what is written when is package lockedstate's.
 package orphans
 
 import (
@@ -162,7 +161,7 @@ func outputsOf(runs map[string]cty.Value) map[string]state.Output {
 	all := map[string]state.Output{}
 	for name, v := range runs {
 		plain, marks := v.UnmarkDeepWithPaths()
-		// What was only planned may not be known; there is nothing to remember.
+		// Anything that was only planned may not be known; there is nothing to remember.
 		if !plain.IsWhollyKnown() {
 			continue
 		}

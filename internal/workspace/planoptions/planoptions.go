@@ -1,8 +1,7 @@
-// Package planoptions reads what people ask of plans and imports, as addresses and
-// names, and refuses what makes no sense together.
+// Package planoptions parses addresses and names in plan and import options, and rejects options
+// that contradict each other.
 //
-// It owns these texts and their combinations. It refuses configurations, states and
-// flags.
+// It owns these texts and their combinations. It rejects configurations, states and flags.
 package planoptions
 
 import (
@@ -22,10 +21,10 @@ import (
 type Planning struct {
 	Mode        plan.Mode
 	SkipRefresh bool
-	// MinimalRefresh: only what is to be changed by what the state says is looked at.
+	// MinimalRefresh: only what is to be changed by what the state says is inspected.
 	MinimalRefresh bool
-	// AutoRefresh: what was looked at not long ago, and doesn't change by what the state
-	// says, isn't looked at.
+	// AutoRefresh: what was inspected not long ago, and doesn't change by what the state says,
+	// isn't looked at.
 	AutoRefresh   bool
 	Targets       []addr.Target
 	Excludes      []addr.Target
@@ -41,7 +40,7 @@ type Planning struct {
 	replacing []addr.Target // patterns of -replace
 }
 
-// In is what is asked for where the patterns of -replace name something.
+// In is what is requested where the patterns of -replace name something.
 func (p Planning) In(named func(addr.Target) ([]addr.Instance, diag.List)) (Planning, diag.List) {
 	var diags diag.List
 	for _, t := range p.replacing {
@@ -64,7 +63,7 @@ type Plan struct {
 	Invoke                     []string
 }
 
-// CheckOut refuses to save a plan at a path without a directory; "" isn't saved.
+// CheckOut rejects to save a plan at a path without a directory; "" isn't saved.
 func CheckOut(path string) diag.List {
 	if path == "" {
 		return nil
@@ -75,14 +74,14 @@ func CheckOut(path string) diag.List {
 	return nil
 }
 
-// IsGiven reports whether something is asked for that only makes sense for a plan
-// that is still to be made. Refreshing isn't: programs that drive the command line
-// always say something about it.
+// IsGiven reports whether something is requested that only makes sense for a plan that is
+// still to be made. Refreshing isn't: programs that drive the command line always say
+// something about it.
 func (p *Plan) IsGiven() bool {
 	return p.Destroy || p.RefreshOnly || len(p.Targets)+len(p.TargetFiles)+len(p.Excludes)+len(p.ExcludeFiles)+len(p.Replace)+len(p.Invoke) > 0
 }
 
-// IsPlainAuto reports whether everything is asked for, but for looking at what was looked at
+// IsPlainAuto reports whether everything is requested, but for looking at what was inspected
 // not long ago.
 func (p *Plan) IsPlainAuto() bool {
 	return p.AutoRefresh && !p.SkipRefresh && !p.MinimalRefresh && !p.AllowDeferral && !p.IsGiven()
@@ -108,9 +107,9 @@ func (p *Plan) Read() (Planning, diag.List) {
 	case p.RefreshOnly || len(p.Invoke) > 0:
 		diags.Add(diag.Incompatible.As("Incompatible refresh options").New(diag.Error, "The -minimal-refresh option leaves out looking at objects that don't change otherwise. A plan that does nothing but look at objects can't be made with it."))
 	case p.SkipRefresh:
-		diags.Add(diag.Incompatible.As("Incompatible refresh options").New(diag.Error, "The -minimal-refresh and -refresh=false options are mutually-exclusive: with -refresh=false nothing is looked at in any case."))
+		diags.Add(diag.Incompatible.As("Incompatible refresh options").New(diag.Error, "The -minimal-refresh and -refresh=false options are mutually-exclusive: with -refresh=false nothing is refreshed in any case."))
 	case p.AutoRefresh:
-		diags.Add(diag.Incompatible.As("Incompatible refresh options").New(diag.Error, "The -minimal-refresh and -refresh=auto options are mutually-exclusive: both say what is looked at."))
+		diags.Add(diag.Incompatible.As("Incompatible refresh options").New(diag.Error, "The -minimal-refresh and -refresh=auto options are mutually-exclusive: both select the objects to refresh."))
 	case p.Destroy: // what ends is ended however it looks by now
 		c.SkipRefresh, c.MinimalRefresh = true, false
 	}
@@ -206,8 +205,8 @@ func items(name string, data []byte) func(yield func(line, where string) bool) {
 	}
 }
 
-// Agrees reports whether a plan that was made already is the one that is asked for: the
-// same mode, targets and replacements, as far as something is said of them.
+// Agrees reports whether a plan that was made already is the one that is requested: the same
+// mode, targets and replacements, as far as something is said of them.
 func (p *Plan) Agrees(made *plan.Plan) (bool, diag.List) {
 	asked, diags := p.Read()
 	if diags.HasErrors() {

@@ -38,7 +38,7 @@ func (s *Show) NeedsPlan() bool {
 	return s.WantsSteps() || len(s.Addresses) > 0 || s.Format != "text"
 }
 
-// Check refuses what makes no sense together.
+// Check rejects what makes no sense together.
 func (s *Show) Check() diag.List {
 	chosen := 0
 	for _, given := range []bool{s.State, s.Config, s.Plan != "", s.Module != "", s.Path != ""} {

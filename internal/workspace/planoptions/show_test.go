@@ -2,7 +2,7 @@ package planoptions
 
 import "testing"
 
-// TestShow: what makes no sense together is refused, the rest isn't.
+// TestShow: what makes no sense together is rejected, the rest isn't.
 func TestShow(t *testing.T) {
 	yes, no := true, false
 	for _, test := range []struct {

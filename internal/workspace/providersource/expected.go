@@ -12,8 +12,8 @@ import (
 	"weir.dev/weir/internal/sys/readlimit"
 )
 
-// noted is where the providers are noted that the last run had something to do for. It
-// only tells which ones to start early, so nothing hangs on it.
+// noted is where the providers are noted that the last run had something to do for. It only
+// reports which ones to start early, so nothing hangs on it.
 func (d *Supplier) noted() string { return filepath.Join(d.DataDir(), "started.json") }
 
 // expected are the installed providers that the last run asked for; all of them

@@ -18,8 +18,7 @@ import (
 const mostKept = 16
 
 // Kept has schemas of providers and their processes, configured as they are, for
-// operations in one directory that follow one another. What an operation finds is what
-// it would find without: other packages, another lock file, directory or environment
+// operations in one directory that follow one another. An operation gets the same results as without sharing: other packages, another lock file, directory or environment
 // have the processes end and others start. The zero value is empty.
 type Kept struct {
 	mu      sync.Mutex

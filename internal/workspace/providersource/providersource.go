@@ -1,8 +1,7 @@
-// Package providersource is where the providers of an operation come from: which are locked,
-// installed, overridden or running already, and a catalog of them that is there
-// before it is known which are needed.
+// Package providersource finds the providers of an operation: locked, installed, overridden or already
+// running. Its catalog exists before the needed providers are known.
 //
-// It owns that choice. It refuses to use any provider.
+// It owns that choice. It doesn't use any provider.
 package providersource
 
 import (
@@ -51,7 +50,7 @@ type supply struct {
 // External are the providers that aren't released ones, as far as the settings can be read.
 func (d *Supplier) External() map[addr.Provider]bool {
 	config, _, _ := d.UserSettings()
-	sources, _ := d.ProviderSources(config) // who uses them tells what is wrong
+	sources, _ := d.ProviderSources(config) // who uses them reports what is wrong
 	return sources.External
 }
 
@@ -226,8 +225,8 @@ type schemaMemory struct {
 	switches string
 }
 
-// schemaMemory is where schemas are kept: in the user's directory of caches, for
-// all configurations, or where there is none with the data of this one.
+// schemaMemory is where schemas are kept: in the user's directory of caches, for all
+// configurations, or without one with the data of this one.
 func (d *Supplier) schemaMemory(s *supply) schemaMemory {
 	dir := d.Environ["XDG_CACHE_HOME"]
 	if home := cmp.Or(d.Environ["HOME"], d.Home); !filepath.IsAbs(dir) && home != "" {
@@ -252,8 +251,8 @@ func switches(environ map[string]string) string {
 	return strings.Join(on, " ")
 }
 
-// key is what tells whether a provider would declare the same again; programs that
-// may change from one moment to the next have none.
+// key is what reports whether a provider would declare the same again; programs that may
+// change from one moment to the next have none.
 func (m schemaMemory) key(p addr.Provider) (string, bool) {
 	path, ok := m.supply.installed[p]
 	if !ok || m.supply.external[p] {

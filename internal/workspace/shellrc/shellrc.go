@@ -1,6 +1,6 @@
-// Package shellrc changes what shells read at their start.
+// Package shellrc edits the start files of shells.
 //
-// It owns where that is. It refuses to know what stands there.
+// It owns where that is. It doesn't know what stands there.
 package shellrc
 
 import (

@@ -46,8 +46,8 @@ func (o Opener) Check(block *program.Backend) (diags diag.List) {
 	return diag.FromHCL(diag.BadBackend, problems)
 }
 
-// Declare evaluates the backend block, with the arguments that the command line
-// adds; nil means that there is none.
+// Declare evaluates the backend block, with the arguments that the command line adds; nil
+// means that none exists.
 func (o Opener) Declare(prog *program.Program, settings Settings, extra map[string]cty.Value) (*Declared, diag.List) {
 	if prog.Backend == nil {
 		return nil, nil
@@ -168,8 +168,8 @@ func (o Opener) Initialized(prog *program.Program, r *workdir.Backend, settings 
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	// What only the record has is from the command line, as long as the block is
-	// the one that it was said for.
+	// Anything that only the record has is from the command line, as long as the block is the
+	// one that it was said for.
 	changed := differing(block, recorded)
 	if workdir.Hash(r.Type, block) != r.Hash && len(changed) > 0 {
 		return nil, o.initRequired(prog.Backend, "Backend configuration block has changed: %s", strings.Join(changed, ", "))
@@ -214,7 +214,7 @@ func (o Opener) initRequired(at *program.Backend, format string, args ...any) di
 	d := diag.Diagnostic{
 		Code: NotInitialized.Name, Summary: fmt.Sprintf("Backend initialization required, please run \"%s\"", init), Commands: []diag.Command{init},
 		Detail: "Reason: " + fmt.Sprintf(format, args...) + "\n\nThe backend is where the state is kept. " +
-			"It has to be initialized before it is used, and again whenever its configuration changes, so that nobody goes on with an empty or an outdated state by accident.",
+			"It has to be initialized before it is used, and again whenever its configuration changes, so that nobody continues with an empty or an outdated state by accident.",
 	}
 	if at != nil {
 		d.Subject = at.Range.Ptr()

@@ -1,10 +1,8 @@
-// Package statebackend finds the place where a working directory has its states:
-// what the configuration asks for, what the directory was initialized with, and
-// whether the two agree.
+// Package statebackend finds the state backend of a working directory: the configured one, the
+// initialized one, and whether the two agree.
 //
-// It owns opening a backend from a block or from a record, and the records. It
-// refuses to read states, to ask anybody anything, and to know where values of
-// settings come from.
+// It owns opening a backend from a block or from a record, and the records. It doesn't read
+// states, to ask anybody anything, or know where values of settings come from.
 package statebackend
 
 import (
@@ -68,7 +66,7 @@ func (o Opener) Local(prog *program.Program) *Backend {
 	return &Backend{Backend: b, Kind: "local", Config: config, Requires: RequiredBy(prog)}
 }
 
-// RequiredBy tells the providers that the root module names by address.
+// RequiredBy reports the providers that the root module names by address.
 func RequiredBy(prog *program.Program) func(addr.Provider) bool {
 	if prog == nil {
 		return nil
@@ -120,8 +118,8 @@ func (o Opener) recorded(record workdir.Backend, prog *program.Program, summary,
 	return o.Open(record.Type, config, prog)
 }
 
-// SameRecord compares records by what they say. Those of other engines and
-// releases lack arguments that weren't set.
+// SameRecord compares records by what they say. Those of other programs and releases lack
+// arguments that weren't set.
 func (o Opener) SameRecord(a, b *workdir.Backend) bool {
 	if a == nil || b == nil {
 		return a == b

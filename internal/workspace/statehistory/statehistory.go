@@ -1,7 +1,7 @@
-// Package statehistory is about the earlier states of a state: which were kept, what they differ in
-// from the present one, and which of them one may go back to.
+// Package statehistory lists earlier states, compares them with the present one, and checks which of
+// them can be restored.
 //
-// It owns what there is to say of them, and going back. It refuses to ask anybody.
+// It owns everything to say of them, and going back. It doesn't ask anybody.
 package statehistory
 
 import (

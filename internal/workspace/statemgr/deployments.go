@@ -64,7 +64,7 @@ func ForDeployments(b *statebackend.Backend, deployments []string) (*statebacken
 	only, room := theOnly(b)
 	switch {
 	case room && slices.Contains(deployments, PublishedName):
-		return nil, diag.BadName.As("Reserved deployment name").List("What the stack publishes is kept in the workspace %q of the %q backend. Choose another name for the deployment.", PublishedName, b.Kind)
+		return nil, diag.BadName.As("Reserved deployment name").List("The stack's published outputs are in the workspace %q of the %q backend. Choose another name for the deployment.", PublishedName, b.Kind)
 	case room:
 		return b, nil
 	case len(deployments) > 1:
@@ -129,7 +129,7 @@ func (d *Keeper) Make(ctx context.Context, b *statebackend.Backend, deployment s
 	if service, ok := at.(storage.Executor); ok {
 		why, err := service.Elsewhere(ctx, deployment)
 		if err != nil {
-			return diag.StateUnreadable.List("The workspace %q can't be looked at: %s.", deployment, err)
+			return diag.StateUnreadable.List("The workspace %q can't be read: %s.", deployment, err)
 		}
 		if why != "" {
 			return backendinit.Elsewhere.List("%s", why)

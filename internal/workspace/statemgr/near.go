@@ -7,8 +7,8 @@ import (
 	"weir.dev/weir/internal/workspace/statebackend"
 )
 
-// What is near is in files of this machine, and found without asking anybody: for what is
-// offered while a command line is typed. Where there are problems, nothing is offered.
+// Anything that is near is in files of this machine, and found without asking anybody: for
+// what is offered while a command line is typed. Where there are problems, nothing is offered.
 
 func (d *Keeper) near() *statebackend.Backend {
 	if b, diags := d.CurrentBackend(); b != nil && !diags.HasErrors() && b.Kind == "local" {

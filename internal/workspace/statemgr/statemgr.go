@@ -1,8 +1,8 @@
-// Package statemgr finds, locks and reads the states of a directory: of its selected
-// workspace, of other workspaces, and of the deployments of a stack.
+// Package statemgr finds, locks and reads the states of a directory: of its selected workspace,
+// of other workspaces, and of the deployments of a stack.
 //
-// It owns which state is meant and what workspaces there are. It refuses to know
-// what is done with a state.
+// It owns which state is meant and what workspaces there are. It doesn't know what is done
+// with a state.
 package statemgr
 
 import (

@@ -10,8 +10,8 @@ import (
 	"weir.dev/weir/internal/workspace/statebackend"
 )
 
-// TestInterval: states are saved in between as often as the environment says, but not
-// more often than is good for servers. What is no number counts for nothing.
+// TestInterval: states are saved in between as often as the environment says, but not more
+// often than is good for servers. Anything that is no number counts for nothing.
 func TestInterval(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"": 0, "40": 40 * time.Second, "5": 20 * time.Second, "x": 0, "-3": 0,

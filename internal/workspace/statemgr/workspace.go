@@ -12,7 +12,7 @@ import (
 	"weir.dev/weir/internal/workspace/statebackend"
 )
 
-// Workspaces lists the workspaces of the backend, and tells which is selected.
+// Workspaces lists the workspaces of the backend, and reports which is selected.
 func (d *Keeper) Workspaces(ctx context.Context) (names []string, current string, diags diag.List) {
 	_, names, diags = d.workspaces(ctx)
 	if diags.HasErrors() {
@@ -34,8 +34,7 @@ func (d *Keeper) workspaces(ctx context.Context) (*statebackend.Backend, []strin
 	return b, names, diags
 }
 
-// selectable refuses names that can't be, and selecting at all while the environment
-// decides.
+// selectable rejects names that can't be, and selecting at all while the environment decides.
 func (d *Keeper) selectable(name string) diag.List {
 	if given := d.Getenv("TF_WORKSPACE"); given != "" && given != name {
 		return diag.BadWorkspace.As("The selected workspace is overridden using the TF_WORKSPACE environment variable").List("To select a workspace, change or unset that variable.")
@@ -146,8 +145,8 @@ func (d *Keeper) SelectWorkspace(ctx context.Context, name string, create bool) 
 	return change, append(diags, d.chooseWorkspace(name)...)
 }
 
-// DeleteWorkspace deletes a workspace with its state, which has to be empty unless
-// forced. It tells how many objects are left without management.
+// DeleteWorkspace deletes a workspace with its state, which has to be empty unless forced. It
+// reports how many objects are left without management.
 func (d *Keeper) DeleteWorkspace(ctx context.Context, name string, force bool, o Options) (left int, diags diag.List) {
 	current, diags := d.Workspace()
 	if diags.HasErrors() {
@@ -177,7 +176,7 @@ func (d *Keeper) DeleteWorkspace(ctx context.Context, name string, force bool, o
 	s.Unlock() // it may be a file beside the state
 	if len(doubts) > 0 {
 		// Also with force: that says that what the state has is known to be left.
-		diags.Add(diag.InDoubt.New(diag.Error, "Workspace %q has %d objects in doubt: an earlier run may have created them, and only its journal knows, which goes with the workspace. Select the workspace, and see and settle them with:\n    %s recover", name, len(doubts), d.Program))
+		diags.Add(diag.InDoubt.New(diag.Error, "Workspace %q has %d objects in doubt: an earlier run may have created them, and only its journal knows, which would be deleted with the workspace. Select the workspace, then list and resolve them with:\n    %s recover", name, len(doubts), d.Program))
 		return 0, diags
 	}
 	if left > 0 && !force {

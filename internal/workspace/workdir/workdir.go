@@ -1,9 +1,9 @@
-// Package workdir keeps what a working directory remembers between commands:
-// the configured backend and the selected workspace, in the data directory.
+// Package workdir stores data of a working directory between commands: the configured backend
+// and the selected workspace, in the data directory.
 //
-// It owns the layout of the data directory and those two files. It refuses
-// modules and providers, whose packages fill their folders below it, and the
-// question what to do when the backend changed.
+// It owns the layout of the data directory and those two files. It rejects modules and
+// providers, whose packages fill their folders below it, and the question what to do when the
+// backend changed.
 package workdir
 
 import (
@@ -84,8 +84,8 @@ type Backend struct {
 	// Config is the complete configuration, with what came from -backend-config
 	// or was asked for.
 	Config json.RawMessage
-	// Hash is that of the configuration in the files alone, see Hash: init is
-	// needed again when it changed.
+	// Hash is that of the configuration in the files only, see Hash: init is needed again when
+	// it changed.
 	Hash uint64
 }
 
@@ -126,8 +126,7 @@ type backendRecord struct {
 	Hash   uint64          `json:"hash"`
 }
 
-// Backend returns the record of the configured backend, nil when there is
-// none.
+// Backend returns the record of the configured backend, nil without one.
 func (d Dir) Backend() (*Backend, error) {
 	path := filepath.Join(d.data, d.record)
 	text, err := readlimit.File(path)

@@ -67,7 +67,7 @@ func start(t *testing.T, name string) *world {
 			t.Logf("the cloud's log:\n%s", w.log)
 		}
 	})
-	none := filepath.Join(t.TempDir(), "none") // instead of the settings of whoever runs this
+	none := filepath.Join(t.TempDir(), "none") // instead of the settings of the caller that runs this
 	if err := os.WriteFile(none, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}

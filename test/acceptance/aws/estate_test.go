@@ -1,5 +1,4 @@
-// Package aws applies configurations with the real provider hashicorp/aws to a small
-// AWS.
+// Package aws applies configurations with the real provider hashicorp/aws to a small AWS.
 //
 // WEIR_AWS_PROVIDER names the provider's plugin, unless it is in a usual place (see
 // plugin); without it the tests are skipped.

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// compare holds a plan, as JSON, to the recorded one of that name. What is recorded
-// is a digest: for each resource its action and sums of what the plan says of it in
-// each of its parts, and a sum for each of the parts that are of no resource.
+// compare holds a plan, as JSON, to the recorded one of that name. Anything that is recorded
+// is a digest: for each resource its action and sums of what the plan says of it in each of
+// its parts, and a sum for each of the parts that are of no resource.
 func (e *Engine) compare(name string, plan []byte) {
 	e.t.Helper()
 	p, err := normal(plan)

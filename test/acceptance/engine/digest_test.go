@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A digest tells where two plans differ, and not whose they are or in which order
-// they list things.
+// A digest reports where two plans differ, and not whose they are or in which order they list
+// things.
 func TestDigest(t *testing.T) {
 	const plan = `{
 		"terraform_version": "1", "variables": {"v": {"value": 1}},

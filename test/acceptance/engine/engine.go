@@ -1,6 +1,5 @@
-// Package engine lets tests work with a compatible engine and real providers: it
-// runs the engine in a directory of its own and holds its plans to those that a
-// peer made.
+// Package engine runs a compatible program with real providers in its own directory, and
+// compares its plans with recorded plans of OpenTofu.
 //
 // IAC_BIN names the engine. -update records the plans of the engine at hand: do so
 // with a peer only.

@@ -19,7 +19,7 @@ func TestPowerDNS(t *testing.T) {
 	e := engine.Start(t, "powerdns", provider(t, "pan-net/powerdns", "1.5.0"))
 	url := powerdns(t)
 	e.Setenv("PDNS_SERVER_URL="+url, "PDNS_API_KEY="+apiKey)
-	e.Parallelism = 1 // SQLite refuses a second writer
+	e.Parallelism = 1 // SQLite rejects a second writer
 
 	e.Write("powerdns")
 	e.Run([]string{"init", "-input=false", "-no-color"})

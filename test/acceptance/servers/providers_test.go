@@ -1,5 +1,4 @@
-// Package servers applies configurations with real providers to the real servers
-// that they are for.
+// Package servers applies configurations with real providers to their real servers.
 //
 // The providers come from clones of their repositories, which make servers builds
 // into a mirror that WEIR_MIRROR names; the servers are Debian's. A test whose

@@ -1,5 +1,4 @@
-// Package azurerm has engines of two kinds keep states in the same container of Azure
-// Storage.
+// Package azurerm tests weir and OpenTofu with states in the same Azure Storage container.
 package azurerm
 
 import (
@@ -64,7 +63,7 @@ func client(t *testing.T, h http.Handler) *container.Client {
 	return c
 }
 
-// renew makes the container anew.
+// renew makes the container again.
 func renew(t *testing.T, h http.Handler) {
 	t.Helper()
 	if _, own := h.(*testservers.Azure); own {

@@ -1,4 +1,4 @@
-// Package consul has engines of two kinds keep states in the same Consul.
+// Package consul tests weir and OpenTofu with states in the same Consul.
 package consul
 
 import (

@@ -1,4 +1,4 @@
-// Package cos has engines of two kinds keep states in the same bucket of Tencent's COS.
+// Package cos tests weir and OpenTofu with states in the same bucket of Tencent's COS.
 package cos
 
 import (

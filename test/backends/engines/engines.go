@@ -1,6 +1,5 @@
-// Package engines has two engines of different kinds work on one state in turn:
-// weir, named by IAC_BIN, and another one, named by PEER. With IAC_BIN alone weir
-// takes both parts.
+// Package engines runs two programs on one state in turn: weir, named by IAC_BIN, and another
+// one, named by PEER. Without PEER weir takes both parts.
 package engines
 
 import (
@@ -52,7 +51,7 @@ resource "terraform_data" "a" {
   input = var.size
   triggers_replace = var.size
   provisioner "local-exec" {
-    command = var.wait == "" ? "true" : "touch ${var.wait}.begun; for i in $(seq 600); do [ -e ${var.wait} ] && exit 0; sleep 0.1; done; exit 1"
+    command = var.wait == "" ? "true" : "touch ${var.wait}.started; for i in $(seq 600); do [ -e ${var.wait} ] && exit 0; sleep 0.1; done; exit 1"
   }
 }
 output "size" { value = terraform_data.a.output }
@@ -140,7 +139,7 @@ func (e *engine) holding(size string) (cmd *exec.Cmd, out *bytes.Buffer, release
 	e.t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	deadline := time.Now().Add(time.Minute)
 	for {
-		if _, err := os.Stat(wait + ".begun"); err == nil {
+		if _, err := os.Stat(wait + ".started"); err == nil {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -166,7 +165,7 @@ func (e *engine) locked(args ...string) (holder string) {
 	out := e.ends(1, append([]string{"apply", "-auto-approve", "-input=false", "-no-color"}, args...)...)
 	m := e.lock.FindStringSubmatch(out)
 	if !strings.Contains(out, "Error acquiring the state lock") || m == nil {
-		e.t.Fatalf("%s isn't told who holds the lock:\n%s", e.name, out)
+		e.t.Fatalf("%s doesn't learn who holds the lock:\n%s", e.name, out)
 	}
 	return m[1]
 }
@@ -238,7 +237,7 @@ func oneWaits(a, b *engine) {
 		b.settled(fmt.Sprintf("-var=size=%d", n))
 		a, b = b, a
 	}
-	// Who has time gets the lock when it is released.
+	// Anyone who has time gets the lock when it is released.
 	_, _, release := a.holding("4")
 	waiting := b.command("apply", "-auto-approve", "-input=false", "-no-color", "-lock-timeout=60s", "-var=size=5")
 	var out bytes.Buffer
@@ -331,7 +330,7 @@ func migration(e *engine, p Place, sealed bool) {
 	e.apply("-var=size=314159")
 	e.run("workspace", "new", "dev")
 	e.apply("-var=size=2")
-	if p.Only { // the selected one alone is brought there
+	if p.Only { // the selected one only is brought there
 		e.run("workspace", "select", "default")
 	}
 	e.write(map[string]string{"backend.tf": p.block(name)})

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Keys has the engines open what the other one has encrypted. The block is the body of a
-// key provider of that type; the service is told when it is to refuse everything.
+// Keys has the engines open what the other one has encrypted. The block is the body of a key
+// provider of that type; the service is reported when it is to reject everything.
 func Keys(t *testing.T, typ, block string, environment []string, refuse func()) {
 	weir := os.Getenv("IAC_BIN")
 	if weir == "" {

@@ -74,7 +74,7 @@ type moving struct {
 	sealed      bool
 	at          Place
 	steps, size int
-	looked      int // how often what is stored was looked at
+	looked      int // how often what is stored was inspected
 	lineage     string
 }
 
@@ -101,7 +101,7 @@ func (m *moving) header() (h header) {
 	return h
 }
 
-// migrate goes on to a place where there is no state, and every fifth time changes it.
+// migrate continues to a place where there is no state, and every fifth time changes it.
 func (m *moving) migrate(to Place) {
 	m.t.Helper()
 	from, before := m.at.Kind, m.header()

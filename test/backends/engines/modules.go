@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Modules has weir, and the other engine if there is one, install modules by their sources.
+// Modules has weir, and the other program if there is one, install modules by their sources.
 // Each has an output "is" with the wanted text.
 func Modules(t *testing.T, environment []string, settings string, sources map[string]string) {
 	weir := os.Getenv("IAC_BIN")

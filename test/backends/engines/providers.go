@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Providers has weir, and the other engine if there is one, install a provider. The version
+// Providers has weir, and the other program if there is one, install a provider. The version
 // they choose has to be the wanted one, and their lock files the same but for the comments.
 func Providers(t *testing.T, environment []string, settings, source, version, want string) {
 	weir := os.Getenv("IAC_BIN")

@@ -1,5 +1,4 @@
-// Package gcs has engines of two kinds keep states in the same bucket of Cloud
-// Storage.
+// Package gcs tests weir and OpenTofu with states in the same Cloud Storage bucket.
 package gcs
 
 import (

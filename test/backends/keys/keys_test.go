@@ -1,4 +1,4 @@
-// Package keys has engines of two kinds encrypt states and plans for one another, with keys
+// Package keys tests that weir and OpenTofu decrypt each other's states and plans, with keys
 // of the same services.
 package keys
 

@@ -1,4 +1,4 @@
-// Package kubernetes has engines of two kinds keep states in the same cluster.
+// Package kubernetes tests weir and OpenTofu with states in the same cluster.
 package kubernetes
 
 import (

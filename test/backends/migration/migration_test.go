@@ -1,4 +1,4 @@
-// Package migration brings states from every backend to every other one.
+// Package migration migrates states from every backend to every other one.
 package migration
 
 import (
@@ -114,7 +114,7 @@ func google(t *testing.T) engines.Place {
 	}
 }
 
-// clouds are those whose backends are told no address: all hosts are intercepted.
+// clouds are those whose backends are reported no address: all hosts are intercepted.
 func clouds(t *testing.T) []engines.Place {
 	blobs, objects := &testservers.Azure{}, testservers.NewTencent()
 	environment := engines.Intercept(t, []string{"*.blob.core.windows.net", "*.cos.ap-guangzhou.myqcloud.com", "tag.tencentcloudapi.com"},

@@ -1,4 +1,4 @@
-// Package modules has engines of two kinds install modules from a real registry of the OCI.
+// Package modules tests that weir and OpenTofu install modules from a real OCI registry.
 package modules
 
 import (

@@ -1,6 +1,5 @@
-// Package oci has two runs of weir keep states in the same bucket of Oracle's Object
-// Storage: OpenTofu has no such backend, so that PEER counts only if PEER_OCI says that it is
-// an engine with one.
+// Package oci tests two runs of weir with states in the same bucket of Oracle's Object
+// Storage. OpenTofu has no such backend, so PEER counts only if PEER_OCI says that it has one.
 package oci
 
 import (

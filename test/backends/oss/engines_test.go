@@ -1,4 +1,4 @@
-// Package oss has engines of two kinds keep states in the same bucket of Alibaba's OSS.
+// Package oss tests weir and OpenTofu with states in the same bucket of Alibaba's OSS.
 package oss
 
 import (

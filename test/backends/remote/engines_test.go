@@ -1,5 +1,5 @@
-// Package remote has engines of two kinds keep states in the same organization of a
-// service with the interface of HCP Terraform.
+// Package remote tests weir and OpenTofu with states in the same organization of a service
+// like HCP Terraform.
 package remote
 
 import (

@@ -1,5 +1,5 @@
-// Package s3 holds the backend s3 to real servers: the contract of all backends,
-// and what an engine of another kind sees on the same bucket.
+// Package s3 tests the s3 backend with real servers: the contract of all backends, and
+// OpenTofu on the same bucket.
 package s3
 
 import (

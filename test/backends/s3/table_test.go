@@ -22,8 +22,8 @@ import (
 	"weir.dev/weir/internal/state/storage"
 )
 
-// tables starts a DynamoDB with a table named locks, or makes that table anew in the
-// one whose address is in DYNAMODB.
+// tables starts a DynamoDB with a table named locks, or makes that table again in the one
+// whose address is in DYNAMODB.
 func tables(t *testing.T) (address string) {
 	t.Helper()
 	if address := os.Getenv("DYNAMODB"); address != "" {
@@ -166,7 +166,7 @@ func TestDigest(t *testing.T) {
 		t.Errorf("left %v", healed)
 	}
 	put(strings.Repeat("0", 32))
-	// What is right a moment later is taken.
+	// Anything that is right a moment later is taken.
 	patient := open(t, values)
 	patient.Patience, patient.Pause = time.Minute, time.Millisecond
 	done := make(chan error)

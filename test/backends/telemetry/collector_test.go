@@ -1,4 +1,4 @@
-// Package telemetry has runs send their spans to a real collector of OpenTelemetry.
+// Package telemetry tests that runs send their spans to a real OpenTelemetry collector.
 package telemetry
 
 import (

@@ -1,6 +1,5 @@
-// Command with-postgres runs a command beside a PostgreSQL server of its own, whose
-// connection string is in CHAOS_PG. Where there is no PostgreSQL it says so, and runs
-// the command without one.
+// Command with-postgres runs a command beside its own PostgreSQL server, with the connection
+// string in CHAOS_PG. Without PostgreSQL it prints a message and runs the command without it.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Package cloud is a small AWS for tests: one handler that speaks the dialects of
-// AWS (query XML, EC2's XML, JSON 1.0 and 1.1, REST with XML) well enough for the
-// provider hashicorp/aws with AWS_ENDPOINT_URL pointing at it.
+// Package cloud serves a small AWS for tests. One handler speaks the query XML, EC2 XML, JSON
+// 1.0 and 1.1 and REST XML dialects that the provider hashicorp/aws needs with
+// AWS_ENDPOINT_URL.
 //
 // It keeps what it is given for S3, IAM, SQS, SNS, DynamoDB, KMS, parameters,
 // secrets and log groups, and has plausible fixed answers to the reads that plans
@@ -8,8 +8,8 @@
 // the same calls have the same answers in any order and with any engine. It knows
 // no permissions, no quotas and no delays, and believes every signature.
 //
-// A service is a table of calls in a file of its own. What no table has is logged
-// as "unanswered" and refused as unknown.
+// A service is a table of calls in a file of its own. Calls missing in all tables are logged as
+// "unanswered" and rejected as unknown.
 package cloud
 
 import (
@@ -50,8 +50,8 @@ type service struct {
 // of JSON. Errors are of type *fault.
 type call func(*request) (any, error)
 
-// New returns an empty cloud. It writes a line to log for each request that it
-// can't answer ("unanswered") or says no to ("refused").
+// New returns an empty cloud. It writes a line to log for each request that it can't answer
+// ("unanswered") or says no to ("rejected").
 func New(log io.Writer) *Cloud {
 	c := &Cloud{log: log, services: map[string]service{}}
 	for name, s := range reads() {
@@ -137,12 +137,12 @@ func (c *Cloud) refuse(d dialect, r *request, err error) *answer {
 	return d.refuse(r, f)
 }
 
-// A fault is an error as AWS tells it.
+// A fault is an error as AWS reports it.
 type fault struct {
 	status     int
 	code       string
 	message    string
-	unanswered bool // a call that isn't known here, not one that is refused
+	unanswered bool // a call that isn't known here, not one that is rejected
 }
 
 func (f *fault) Error() string { return f.code + ": " + f.message }

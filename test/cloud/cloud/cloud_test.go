@@ -359,8 +359,8 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// What isn't answered is told apart from what is refused, in the dialect of whoever
-// asks.
+// Anything that isn't answered is distinguished from what is rejected, in the dialect of the
+// caller that asks.
 func TestLog(t *testing.T) {
 	c := start(t)
 	if status, out := c.json("states", "us-east-1", "CreateStateMachine", `{"name":"x"}`); status != 400 || out["__type"] != "InvalidAction" {

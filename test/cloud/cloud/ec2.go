@@ -80,7 +80,7 @@ var routeTables = el("routeTableSet", el("item", texts("routeTableId", "rtb-01",
 var securityGroups = el("securityGroupInfo", el("item", texts("ownerId", Account, "groupId", "sg-0123456789abcdef0", "groupName", "default",
 	"groupDescription", "default VPC security group", "vpcId", vpcID), el("ipPermissions"), el("ipPermissionsEgress")))
 
-// subnets are three, or the one that is asked for by its identifier.
+// subnets are three, or the one that is requested by its identifier.
 func subnets(r *request) (any, error) {
 	var ids []string
 	for i := range 3 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// KMS keeps keys and aliases. What nobody made is there too, enabled, as if made
-// long ago; so are the aliases of AWS's own keys.
+// KMS keeps keys and aliases. Anything that nobody made is there too, enabled, as if made long
+// ago; so are the aliases of AWS's own keys.
 type kms struct {
 	keys    map[string]*key   // by ARN
 	aliases map[string]string // region and name to the identifier of a key

@@ -115,7 +115,7 @@ func engineVersions(r *request) (any, error) {
 		"DBParameterGroupFamily", engine+"14", "DBEngineDescription", "x", "DBEngineVersionDescription", "y", "Status", "available"))), nil
 }
 
-// route53 has one hosted zone, of any name that is asked for.
+// route53 has one hosted zone, of any name that is requested.
 func route53(r *request) (*answer, error) {
 	const space = ` xmlns="https://route53.amazonaws.com/doc/2013-04-01/"`
 	zone := func(name string) node {

@@ -40,7 +40,7 @@ type object map[string]any
 
 var scope = regexp.MustCompile(`Credential=[^/]*/\d+/([^/]+)/([^/]+)/aws4_request`)
 
-// read takes a request apart. The scope of the signature tells service and region.
+// read takes a request apart. The scope of the signature reports service and region.
 func read(h *http.Request) (*request, error) {
 	r := &request{
 		region: "us-east-1",
@@ -89,7 +89,7 @@ func (r *request) text(name string) string {
 	return r.input.text(name)
 }
 
-// has tells whether a parameter of a query is given, be it empty.
+// has reports whether a parameter of a query is given, be it empty.
 func (r *request) has(name string) bool { return r.form.Has(name) }
 
 // members are the fields of a query's list by index: "Tags.member" for

@@ -35,7 +35,7 @@ var (
 	constraint = regexp.MustCompile(`^\s*(>=|<=|~>|!=|=|>|<)?\s*v?(\d+(?:\.\d+)*)\s*$`)
 )
 
-// admits tells whether constraints admit a release. What can't be read admits all.
+// admits reports whether constraints admit a release. Anything that can't be read admits all.
 func admits(constraints string, v version) bool {
 	for part := range strings.SplitSeq(constraints, ",") {
 		m := constraint.FindStringSubmatch(part)
@@ -82,7 +82,7 @@ func required(text, provider string) string {
 	return ""
 }
 
-// most is how many tags of a repository are looked at, from the newest.
+// most is how many tags of a repository are inspected, from the newest.
 const most = 400
 
 // usable are the tags of a repository, newest first, that hold a release whose

@@ -1,5 +1,5 @@
-// Package modreg is a registry of modules over clones of git repositories on this
-// machine, so that public modules can be installed without a network.
+// Package modreg serves a module registry from local clones of git repositories, so that tests
+// install public modules without a network.
 //
 // The module NAMESPACE/NAME/PROVIDER is the clone NAMESPACE+terraform-PROVIDER-NAME
 // in one directory, bare or not; its versions are the tags that hold a release

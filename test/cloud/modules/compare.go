@@ -192,7 +192,7 @@ func diff(path string, a, b any, found *[]Difference) {
 	*found = append(*found, Difference{Path: path, Peer: text(a), Engine: text(b)})
 }
 
-// keyed tells the objects whose members have names of the configuration's.
+// keyed reports the objects whose members have names of the configuration's.
 func keyed(path string) bool {
 	for _, end := range []string{".module_calls", ".outputs", ".variables", ".provider_config", "⟧.child_modules", "resources", "resource_changes", "output_changes", "checks", "resource_drift", "child_modules"} {
 		if strings.HasSuffix(path, end) {
@@ -259,7 +259,7 @@ func texts(l []any) []string {
 	return all
 }
 
-// compareLists tells which elements only one side has, counting how often.
+// compareLists reports which elements only one side has, counting how often.
 func compareLists(path string, a, b []string) []Difference {
 	count := map[string]int{}
 	for _, s := range a {

@@ -32,10 +32,9 @@ func (e Example) File() string {
 	return strings.NewReplacer("/", "+", ":", "@").Replace(e.Name())
 }
 
-// findExamples lists the examples and roots of all clones at the newest version
-// that the registry offers, and lays their trees out. Each repository's first
-// one comes before all second ones, so that a run that isn't finished has seen
-// most of what there is.
+// findExamples lists the examples and roots of all clones at the newest version that the
+// registry offers, and lays their trees out. Each repository's first one comes before all
+// second ones, so that a run that isn't finished has seen most of everything that exists.
 func findExamples(repos, server, work string) ([]Example, error) {
 	entries, err := os.ReadDir(repos)
 	if err != nil {
@@ -168,7 +167,7 @@ func configurations(tree string) ([]string, error) {
 		}
 		return nil
 	})
-	if len(list) > 0 && list[0] == "." { // most roots alone lack values of variables
+	if len(list) > 0 && list[0] == "." { // most roots only lack values of variables
 		list = append(list[1:], ".")
 	}
 	return list, err

@@ -49,7 +49,7 @@ func parseKnown(text string) ([]Known, error) {
 	return all, nil
 }
 
-// explain returns the reason for a difference, empty if there is none.
+// explain returns the reason for a difference, empty without one.
 func explain(known []Known, example string, d Difference) string {
 	kind := d.Kind()
 	for _, k := range known {

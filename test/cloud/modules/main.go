@@ -1,5 +1,5 @@
-// Command modules compares two engines on the examples and roots of public AWS
-// modules: what they validate, what they plan, how the plans look as JSON.
+// Package main compares weir with another program on the examples and roots of public AWS
+// modules: validation, plans and plan JSON.
 //
 // The repositories are given as a directory of git clones; nothing of them is
 // kept in the project. Results are kept per engine and example, so that a run
@@ -30,7 +30,7 @@ func main() {
 	log.SetFlags(0)
 	var (
 		repos   = flag.String("repos", "", "directory of clones named OWNER+terraform-PROVIDER-NAME, git directories or work trees")
-		engine  = flag.String("engine", "bin/weir", "the engine that is looked at")
+		engine  = flag.String("engine", "bin/weir", "the program under test")
 		peer    = flag.String("peer", "", "the engine that it is compared with")
 		mirror  = flag.String("mirror", "", "filesystem mirror of providers, hashicorp/aws among them")
 		server  = flag.String("server", "", "base URL of a small AWS with a module registry at /modreg/; without one it is served here")
@@ -38,7 +38,7 @@ func main() {
 		run     = flag.String("run", "", "only examples whose name matches")
 		p       = flag.Int("p", 1, "examples at once")
 		limit   = flag.Duration("timeout", 4*time.Minute, "limit for one command")
-		only    = flag.String("only", "", "engine or peer: run this one alone")
+		only    = flag.String("only", "", "engine or peer: run only this one")
 		compare = flag.Bool("compare", false, "run nothing, compare what is there")
 		report  = flag.String("report", "", "write the result there as Markdown")
 		list    = flag.Bool("list", false, "list the examples and end")
@@ -78,7 +78,7 @@ func main() {
 		for _, name := range []string{"peer", "engine"} {
 			if *only == "" || *only == name {
 				todo := examples
-				if name == "engine" { // what there is something to compare with
+				if name == "engine" { // everything that exists something to compare with
 					todo = slices.DeleteFunc(slices.Clone(examples), func(x Example) bool { return !engines["peer"].has(x) })
 				}
 				r.all(engines[name], todo, min(*p, runtime.NumCPU()))

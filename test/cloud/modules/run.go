@@ -84,7 +84,7 @@ func (e *Engine) load(x Example) (Result, bool) {
 	return r, true
 }
 
-// has tells whether the result of this very binary is there.
+// has reports whether the result of this very binary is there.
 func (e *Engine) has(x Example) bool {
 	r, ok := e.load(x)
 	return ok && r.Engine == e.sum && r.Tag == x.Tag
@@ -174,7 +174,7 @@ func (r runner) step(e *Engine, dir, to string, args []string) (Step, error) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	start := time.Now()
-	_ = cmd.Run() // the exit status tells
+	_ = cmd.Run() // the exit status reports
 	if cmd.ProcessState == nil {
 		return Step{}, fmt.Errorf("%s did not start", e.bin)
 	}

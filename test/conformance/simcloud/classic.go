@@ -55,8 +55,8 @@ func classicProvider(p *simProvider) *schema.Provider {
 
 type classic struct{ *simProvider }
 
-// classicPort and classicRule are blocks that the cloud fills in when there are
-// none; to rules it adds a note.
+// classicPort and classicRule are blocks that the cloud fills in without one; to rules it adds
+// a note.
 func classicPort() *schema.Resource {
 	return &schema.Resource{Schema: map[string]*schema.Schema{
 		"port":  {Type: schema.TypeInt, Required: true},
@@ -114,7 +114,7 @@ func (c classic) resource() *schema.Resource {
 			}}},
 
 			// Faults.
-			"fail_on":   {Type: schema.TypeSet, Optional: true, Elem: words, Description: "create, read, update or delete; partial_create and partial_update come to half of what was asked; warn tells of something; unstable plans differ from each other."},
+			"fail_on":   {Type: schema.TypeSet, Optional: true, Elem: words, Description: "create, read, update or delete; partial_create and partial_update come to half of the request; warn causes a warning; unstable plans differ from each other."},
 			"throttled": {Type: schema.TypeInt, Optional: true, Description: "How often the cloud says that it is asked too often."},
 		},
 		Timeouts: &schema.ResourceTimeout{
@@ -207,8 +207,8 @@ func (c classic) operation(op string, d *schema.ResourceData) operation {
 	return o
 }
 
-// throttle does something that the cloud refuses as often as it was told,
-// and asks again and again until the operation's time is over.
+// throttle does something that the cloud rejects as often as instructed, and asks again and
+// again until the operation's time is over.
 func (c classic) throttle(ctx context.Context, d *schema.ResourceData, limit string, o operation, do func() error) error {
 	refusals := d.Get("throttled").(int)
 	return retry.RetryContext(ctx, d.Timeout(limit), func() *retry.RetryError {
@@ -323,7 +323,7 @@ func (c classic) show(d *schema.ResourceData, o *cloud.Object) diag.Diagnostics 
 	return diag.FromErr(err)
 }
 
-// warned are the warnings that an object was told to give.
+// warned are the warnings that an object was instructed to give.
 func warned(o operation) diag.Diagnostics {
 	if !slices.Contains(o.failOn, "warn") {
 		return nil
@@ -381,7 +381,7 @@ func (c classic) update(ctx context.Context, d *schema.ResourceData, _ any) diag
 	})
 	diags := warned(op)
 	if err != nil {
-		d.Partial(true) // nothing of the new values has come to be
+		d.Partial(true) // nothing of the new values has become
 		return append(diags, diag.FromErr(err)...)
 	}
 	diags = append(diags, c.show(d, o)...)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// limits make the cloud as slow and as strict as the environment says: SIM_LATENCY is how
-// long an operation takes, SIM_AT_ONCE how many are worked on at once while others wait,
-// and SIM_PER_SECOND how many a second there may be; what is more is refused.
+// limits make the cloud as slow and as strict as the environment says: SIM_LATENCY is how long
+// an operation takes, SIM_AT_ONCE how many are worked on at once while others wait, and
+// SIM_PER_SECOND how many a second there may be; what is more is rejected.
 type limits struct {
 	latency   time.Duration
 	atOnce    chan struct{} // nil for any number
@@ -46,8 +46,8 @@ func (l *limits) keep(do func() error) error {
 	return do()
 }
 
-// take counts an operation, unless there were too many. What isn't used is lost after a
-// tenth of a second.
+// take counts an operation, unless there were too many. Anything that isn't used is lost after
+// a tenth of a second.
 func (l *limits) take(now time.Time) bool {
 	if l.perSecond <= 0 {
 		return true

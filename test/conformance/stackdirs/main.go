@@ -1,11 +1,11 @@
-// Command stackdirs has an engine load and validate every stack in a folder, as it is,
-// with stand-ins for the providers, and says which don't come to what is expected.
+// Command stackdirs loads and validates every stack in a folder, unchanged, with stand-ins for
+// the providers, and prints unexpected results.
 //
 //	go run ./stackdirs -bin FILE FOLDER
 //
-// What is expected of a folder of fixtures, such as those of the reference runtime, is a
-// list beside this file: PATH fails REGEXP, PATH skips REASON, or PATH differs REASON, for
-// what is valid here and not there. All others are valid.
+// Anything that is expected of a folder of fixtures, such as those of the reference runtime,
+// is a list beside this file: PATH fails REGEXP, PATH skips REASON, or PATH differs REASON,
+// for what is valid here and not there. All others are valid.
 package main
 
 import (

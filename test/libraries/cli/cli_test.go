@@ -1,4 +1,4 @@
-// Package cli_test runs the command line's scripts, and the libraries that drive it.
+// Package cli_test runs the scripts of the command line, and libraries that drive it.
 package cli_test
 
 import (

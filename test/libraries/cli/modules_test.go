@@ -14,10 +14,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestModuleScripts runs the scripts in the folder modules beside a web server
-// for the files in www, which is the module registry registry.example.com and
-// the provider registry in place of the default one, and has www/NAME.zip for each directory zip/NAME.
-// Whoever opens /authorize is logged in.
+// TestModuleScripts runs the scripts in the folder modules beside a web server for the files
+// in www, which is the module registry registry.example.com and the provider registry in place
+// of the default one, and has www/NAME.zip for each directory zip/NAME. A caller that opens
+// /authorize is logged in.
 func TestModuleScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 scripts + "modules",

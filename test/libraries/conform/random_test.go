@@ -1,4 +1,4 @@
-// Package conform_test holds the rules to random schemas and values.
+// Package conform_test tests the provider contract with random schemas and values.
 package conform_test
 
 import (

@@ -1,5 +1,4 @@
-// Package events_test holds what programs read of a run to the schema of it,
-// docs/events.schema.json.
+// Package events_test compares messages of runs with their schema, docs/events.schema.json.
 package events_test
 
 import (
@@ -248,7 +247,7 @@ func TestCommands(t *testing.T) {
 	r.complete()
 }
 
-// stacks are told of by deployment.
+// stacks are notified of by deployment.
 func (r *reader) stacks() {
 	p := r.in()
 	if err := os.CopyFS(p.dir, os.DirFS("../../../examples/stacks")); err != nil {

@@ -116,7 +116,7 @@ tls_private_key.key create
 	f.same("pages", f.run(0, "output", "-json", "pages"), `["0.txt","1.txt","2.txt"]`+"\n")
 	f.run(0, "plan", "-no-color", "-detailed-exitcode")
 
-	// Fewer pages: one is destroyed, and what was made of them is made anew.
+	// Fewer pages: one is destroyed, and what was made of them is made again.
 	f.run(2, "plan", "-no-color", "-detailed-exitcode", "-var=bits=2", "-out=tfplan")
 	f.same("changes for fewer pages", f.changes("tfplan", false), `data.archive_file.book read read_because_dependency_pending
 local_file.page["2"] delete delete_because_each_key
@@ -133,7 +133,7 @@ null_resource.shelf delete+create replace_by_triggers
 	f.same("the file with another title", f.read("out/0.txt"), "second page 0 since 2030\n")
 	f.same("the subject", f.run(0, "output", "-raw", "subject"), attribute(f, "random_pet.name", "id"))
 
-	// What vanishes is noticed and made again; what is asked for is replaced.
+	// A deleted object is noticed and created again; requested replacements happen.
 	if err := os.Remove(filepath.Join(f.dir, "out/1.txt")); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func peerState(t *testing.T, name string) folder {
 	return f
 }
 
-// A state that the peer left complete needs nothing done.
+// A state that the reference left complete needs nothing done.
 func TestPeerStateComplete(t *testing.T) {
 	f := peerState(t, "complete")
 	before := f.read("terraform.tfstate")
@@ -61,8 +61,8 @@ func TestPeerStateInterrupted(t *testing.T) {
 	f.run(2, "plan", "-no-color", "-detailed-exitcode", "-var=step=2", "-out=tfplan")
 	f.same("changes", f.changes("tfplan", true), f.read("changes.txt"))
 
-	// The provisioner fails again, as it does for the peer. What was deposed stays
-	// until the objects that were made with it have been replaced.
+	// The provisioner fails again, as it does for the reference. Anything that was deposed
+	// stays until the objects that were made with it have been replaced.
 	f.run(1, "apply", "-no-color", "tfplan")
 	f.run(2, "plan", "-no-color", "-detailed-exitcode", "-var=step=2", "-out=tfplan")
 	f.same("changes after an apply", f.changes("tfplan", true), f.read("changes.txt"))

@@ -89,7 +89,7 @@ func drive(t *testing.T) driver {
 	env := map[string]string{}
 	for _, pair := range f.env {
 		name, value, _ := strings.Cut(pair, "=")
-		// The library sets these itself and refuses to be given them.
+		// The library sets these itself and doesn't be given them.
 		if len(tfexec.ProhibitedEnv(map[string]string{name: value})) == 0 {
 			env[name] = value
 		}

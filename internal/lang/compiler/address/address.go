@@ -1,7 +1,7 @@
-// Package address reads addresses of modules and resources that are written as
-// expressions, in moved, removed and import blocks.
+// Package address parses addresses of modules and resources in moved, removed and import
+// blocks.
 //
-// It owns their form. It refuses to know what they are addresses of.
+// It owns their form. It doesn't know what they are addresses of.
 package address
 
 import (

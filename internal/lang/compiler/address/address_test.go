@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// read sets an address anew; keys that aren't constant are question marks.
+// read sets an address again; keys that aren't constant are question marks.
 func read(e hcl.Expression) string {
 	steps, ok := Steps(e)
 	if !ok {

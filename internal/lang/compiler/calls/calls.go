@@ -1,7 +1,7 @@
-// Package calls compares calls of modules with the programs that they call: inputs,
-// outputs that are read, and provider configurations.
+// Package calls checks calls of modules against the called programs: inputs, read outputs, and
+// provider configurations.
 //
-// It owns what both have to agree about. It refuses to load or compile anything.
+// It owns what both have to agree about. It doesn't load or compile anything.
 package calls
 
 import (
@@ -182,7 +182,7 @@ func (k *callChecker) proxies() {
 			continue
 		}
 		told[p.LocalName] = true
-		k.diags.Add(diag.Outdated.As("Redundant empty provider block").Warning(p.Range, "The module in %s has empty provider blocks to say that it is passed configurations of %q. Remove them; what says so is an entry in its required_providers:\n%s", k.child.Dir, p.LocalName, k.entry(p.LocalName)))
+		k.diags.Add(diag.Outdated.As("Redundant empty provider block").Warning(p.Range, "The module in %s has empty provider blocks to say that it is passed configurations of %q. Remove them, and add an entry to its required_providers:\n%s", k.child.Dir, p.LocalName, k.entry(p.LocalName)))
 	}
 }
 
@@ -214,8 +214,8 @@ func isEmpty(p *program.Provider) bool {
 	return len(attrs) == 0 && !diags.HasErrors()
 }
 
-// ownProviders refuses to repeat or postpone a module with configurations,
-// which have to exist once and for as long as objects do.
+// ownProviders rejects to repeat or postpone a module with configurations, which have to exist
+// once and for as long as objects do.
 func (k *callChecker) ownProviders() {
 	if !slices.ContainsFunc(k.child.Providers, func(p *program.Provider) bool { return !isEmpty(p) }) {
 		return
@@ -233,7 +233,7 @@ func (k *callChecker) ownProviders() {
 }
 
 // passed checks that the child knows the configuration it is given, and that
-// both mean the same provider. What it hasn't declared is accepted where the
+// both mean the same provider. An undeclared provider is accepted where the
 // name implies a provider, as modules rely on that.
 func (k *callChecker) passed(p *program.PassedProvider, proxied bool) {
 	name := program.ProviderName{Local: p.LocalName, Alias: p.Alias}

@@ -1,8 +1,8 @@
-// Package literal reads what stands in a configuration for itself: constants, keywords,
-// types and version constraints. None of it refers to anything.
+// Package literal decodes parts of a configuration without references: constants, keywords,
+// types and version constraints.
 //
 // It owns what such arguments may look like, also in the quotes of early versions of the
-// language. It refuses to know which arguments there are.
+// language. It doesn't know which arguments there are.
 package literal
 
 import (

@@ -28,7 +28,7 @@ func argument(t *testing.T, text string) *hcl.Attribute {
 	return &hcl.Attribute{Name: "a", Expr: expression(t, text)}
 }
 
-// wantProblem checks that the one problem begins with a text, or that there is none.
+// wantProblem checks that the one problem begins with a text, or that none exists.
 func wantProblem(t *testing.T, diags diag.List, want string) {
 	t.Helper()
 	var got []string

@@ -1,8 +1,8 @@
-// Package triggers reads action_trigger blocks: which actions are invoked around changes of
-// a resource, and what actions are configured with.
+// Package triggers decodes action_trigger blocks: which actions run around changes of a
+// resource, and their configuration.
 //
-// It owns what such a block may say. It refuses to know what expressions refer to, which it
-// is told.
+// It owns what such a block may say. It doesn't know what expressions refer to, which it is
+// reported.
 package triggers
 
 import (
@@ -52,7 +52,7 @@ func (r Reader) Read(b *hcl.Block) *program.Trigger {
 	}
 	t.Condition = r.Condition(content.Attributes["condition"])
 	if t.Condition != nil && slices.ContainsFunc(t.Events, actiontrigger.Event.Ends) {
-		r.Diags.Add(Bad.As("Condition on destroy action").Error(t.Condition.Range(), "What is invoked when an object is destroyed has no condition, because what that refers to may be gone by then. Put before_destroy and after_destroy in an action_trigger block of their own."))
+		r.Diags.Add(Bad.As("Condition on destroy action").Error(t.Condition.Range(), "Actions for a destruction have no condition, because its references may be gone by then. Put before_destroy and after_destroy in an action_trigger block of their own."))
 	}
 	if attr := content.Attributes["actions"]; attr != nil {
 		before := len(*r.Diags)

@@ -67,7 +67,7 @@ func sniff(file string) (string, error) {
 	case bytes.HasSuffix(head, []byte("ustar")):
 		return "tar", nil
 	}
-	return "", errors.New("what was downloaded is no archive of a known kind (zip, tar, tar.gz, tar.bz2, tar.xz)")
+	return "", errors.New("the download is no archive of a known kind (zip, tar, tar.gz, tar.bz2, tar.xz)")
 }
 
 // unpack extracts an archive to a new directory.
@@ -95,9 +95,8 @@ func (f *Fetcher) unpack(file, kind, to string) error {
 	return nil
 }
 
-// An extraction writes into one directory. What the operating system resolves
-// stays inside, by root; names and links are checked besides, so that archives
-// which mean to leave are refused and not merely held back.
+// An extraction writes into one directory. Paths that the operating system resolves stay inside, by root; names and links are checked besides, so that archives which mean to leave are rejected
+// and not merely held back.
 type extraction struct {
 	root *os.Root
 	left limits

@@ -18,7 +18,7 @@ type Place struct {
 	Region   string // of s3
 	Endpoint string // of a server with the interface of s3, "" for Amazon's
 	Version  string // of the object, "" for the latest
-	// What the address says of who asks; mostly empty.
+	// The credentials in the address; mostly empty.
 	Profile, AccessKey, SecretKey, Token string
 }
 

@@ -1,8 +1,8 @@
-// Package fetch brings modules from elsewhere to the disk: from module
-// registries, git repositories, archives on the web and directories.
+// Package fetch fetches modules to the disk: from registries, git repositories, archives on
+// the web and directories.
 //
-// It owns the protocols and what is safe to unpack. It refuses to choose which
-// modules are needed, to note what is installed and to read configurations.
+// It owns the protocols and what is safe to unpack. It doesn't choose which modules are
+// needed, to note what is installed or read configurations.
 package fetch
 
 import (
@@ -47,12 +47,12 @@ type Options struct {
 	Timeout time.Duration
 	// Silence is for how long a server of packages may do nothing; 0 is no limit.
 	Silence time.Duration
-	// Version is the engine version that registries are told.
+	// Version is the engine version that registries are reported.
 	Version string
 	// Environ is the environment of git, and where .netrc is looked up.
 	Environ []string
-	// Begin is told of each package before it is fetched or copied; the version
-	// is empty for sources without. Nil for nobody.
+	// Begin is notified of each package before it is fetched or copied; the version is empty
+	// for sources without. Nil for nobody.
 	Begin func(pkg, version string)
 }
 
@@ -140,7 +140,7 @@ func (f *Fetcher) placeAs(pkg, dir string, get func(to string) error) error {
 		return err
 	}
 	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("what is in the way can't be removed: %w", err)
+		return fmt.Errorf("the old content can't be removed: %w", err)
 	}
 	if err := os.Rename(fresh, dir); err != nil {
 		return err

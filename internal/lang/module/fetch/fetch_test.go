@@ -43,7 +43,7 @@ func zipOf(t *testing.T, files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// A site answers what it was told, and notes what it was asked.
+// A site answers what it was reported, and notes what it was asked.
 type site struct {
 	*httptest.Server
 	pages map[string]http.HandlerFunc
@@ -224,7 +224,7 @@ func TestEachPackageOnce(t *testing.T) {
 	if len(s.asked) != 1 {
 		t.Errorf("the package was asked for %d times", len(s.asked))
 	}
-	// What is fetched to a place makes it no source for what was there before.
+	// Anything that is fetched to a place makes it no source for what was there before.
 	s.serve("/b.zip", zipOf(t, map[string]string{"main.tf": "# b"}))
 	if _, _, err := f.Fetch(t.Context(), s.URL+"/b.zip", "", filepath.Join(base, "x")); err != nil {
 		t.Fatal(err)

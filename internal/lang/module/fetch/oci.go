@@ -13,7 +13,7 @@ import (
 	"weir.dev/weir/internal/net/ociregistry"
 )
 
-// What the manifest of a module package says of itself and of its content, as OpenTofu
+// The media types in the manifest of a module package, as OpenTofu
 // wants it.
 const (
 	imageManifest = "application/vnd.oci.image.manifest.v1+json"

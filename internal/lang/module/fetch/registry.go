@@ -196,7 +196,7 @@ func (f *Fetcher) readLocation(ctx context.Context, r module.RegistrySource, bas
 	}
 	u, err := base.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return location{}, fmt.Errorf("the registry tells an address that can't be used: %q", text)
+		return location{}, fmt.Errorf("the registry returned an invalid address: %q", text)
 	}
 	at := location{direct: u}
 	if *credentials && f.Tokens != nil {
@@ -255,7 +255,7 @@ func (f *Fetcher) discover(ctx context.Context, name string) (*url.URL, error) {
 	}
 	base, err := at.Parse(text)
 	if err != nil || base.Scheme != "https" && base.Scheme != "http" {
-		return nil, fmt.Errorf("host %s tells an address for %s that can't be used: %q", name, service, text)
+		return nil, fmt.Errorf("host %s returned an invalid address for %s: %q", name, service, text)
 	}
 	if !strings.HasSuffix(base.Path, "/") {
 		base.Path += "/"

@@ -55,7 +55,7 @@ func (s settings) kind(path string) string {
 	return s.archive
 }
 
-// sums are the kinds of checksums; the length tells those that aren't named.
+// sums are the kinds of checksums; the length informs those that aren't named.
 var sums = []struct {
 	name string
 	new  func() hash.Hash

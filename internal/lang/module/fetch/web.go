@@ -62,8 +62,8 @@ func (f *Fetcher) checksums(ctx context.Context, base *url.URL, address string) 
 	return io.ReadAll(readlimit.Limited(resp.Body, at.String(), maxDocument))
 }
 
-// download fetches and unpacks an archive of the kind that is told once the
-// file is there and was found good.
+// download fetches and unpacks an archive of the kind that is reported once the file is there
+// and was found good.
 func (f *Fetcher) download(ctx context.Context, u *url.URL, token, to string, good func(file string) (kind string, err error)) error {
 	file := filepath.Join(filepath.Dir(to), "archive")
 	err := f.retry(ctx, func() error {
@@ -112,14 +112,14 @@ func (f *Fetcher) page(ctx context.Context, u *url.URL, to string, redirects int
 		source = metaSource(io.LimitReader(resp.Body, maxDocument))
 	}
 	if source == "" {
-		return fmt.Errorf("%s is neither an archive nor a page that tells where the package is. If it is an archive, tell its kind with ?archive=, for example archive=zip; for git, write git:: in front", u.Redacted())
+		return fmt.Errorf("%s is neither an archive nor a page with the address of the package. If it is an archive, name its kind with ?archive=, for example archive=zip; for git, write git:: in front", u.Redacted())
 	}
 	next, err := parseRedirect(source, resp.Request.URL)
 	if err != nil {
 		return err
 	}
 	if ofThisMachine(next, resp.Request.URL) {
-		return fmt.Errorf("%s tells that the package is %q, which it can't know", u.Redacted(), source)
+		return fmt.Errorf("%s names the package %q, which it can't know", u.Redacted(), source)
 	}
 	if next.Subdir == "" {
 		return f.get(ctx, next, to, redirects+1)
@@ -136,8 +136,8 @@ func (f *Fetcher) page(ctx context.Context, u *url.URL, to string, redirects int
 	return duplicate(part, to)
 }
 
-// ofThisMachine reports whether an address that a server told is in the file
-// system. Only a server on this machine can know repositories there.
+// ofThisMachine reports whether an address that a server named is in the file system. Only a
+// server on this machine can know repositories there.
 func ofThisMachine(r module.Remote, server *url.URL) bool {
 	if r.Getter == "file" {
 		return true
@@ -147,13 +147,12 @@ func ofThisMachine(r module.Remote, server *url.URL) bool {
 	return err == nil && u.Scheme == "file" && server.Hostname() != "localhost" && !ip.IsLoopback()
 }
 
-// parseRedirect reads an address that a server told, which may be relative to
-// its own.
+// parseRedirect reads an address that a server named, which may be relative to its own.
 func parseRedirect(source string, base *url.URL) (module.Remote, error) {
 	if strings.HasPrefix(source, "/") || strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") {
 		at, err := base.Parse(source)
 		if err != nil {
-			return module.Remote{}, fmt.Errorf("%s tells an address that can't be read: %q", base.Redacted(), source)
+			return module.Remote{}, fmt.Errorf("%s returned an invalid address: %q", base.Redacted(), source)
 		}
 		at.User = nil
 		source = at.String()

@@ -1,8 +1,8 @@
-// Package batching makes one call of a plugin of several requests about one resource type, by
-// the service weir.batch.v1 that plugins may have beside their protocol.
+// Package batching sends several requests for one resource type in one plugin call, by the
+// optional service weir.batch.v1.
 //
 // It owns whether a plugin has the service, how large a call is and what becomes of requests
-// when a call fails as a whole. It refuses to know what is in them: they are bytes.
+// when a call fails as a whole. It doesn't know what is in them: they are bytes.
 package batching
 
 import (
@@ -34,7 +34,7 @@ type Limits struct {
 	types map[string]limits
 }
 
-// Of tells how many requests about a type a call may have. A plugin that has no answer, or
+// Of reports how many requests about a type a call may have. A plugin that has no answer, or
 // another than it was asked for, has no batches.
 func (l *Limits) Of(ctx context.Context, conn grpc.ClientConnInterface, typ string) provider.Batches {
 	l.once.Do(func() {
@@ -131,8 +131,8 @@ func (c Calls[Q, R]) send(ctx context.Context, rs []Q, p parcel[R]) []R {
 	}
 	out := make([]R, len(p.which))
 	if err != nil && ctx.Err() == nil && (c.Again || status.Code(err) == codes.Unimplemented) {
-		// What is wrong with one of them may be wrong with it alone. They were to be made at
-		// the same time.
+		// Anything that is wrong with one of them may be wrong with only it. They were to be
+		// made at the same time.
 		var all sync.WaitGroup
 		for n, i := range p.which {
 			all.Go(func() { out[n] = c.Alone(ctx, rs[i]) })

@@ -11,7 +11,7 @@ import (
 )
 
 // The messages of the service are few and flat. They are written and read here, because
-// generated code costs every start of the program, whoever uses it.
+// generated code costs every start of the program, the caller that uses it.
 
 // The numbers of fields in weir/batch/v1/batch.proto.
 const (
@@ -100,7 +100,7 @@ func fields(b []byte, take func(n protowire.Number, data []byte, v uint64) error
 }
 
 // An outcome is the answer to one request: the message that answers the ordinary call, or why
-// there is none.
+// none exists.
 type outcome struct {
 	response []byte
 	err      error

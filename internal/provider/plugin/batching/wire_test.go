@@ -40,7 +40,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// FuzzWire: whatever a plugin sends, it is read as the contract has it or refused.
+// FuzzWire: whatever a plugin sends, it is read as the contract has it or rejected.
 func FuzzWire(f *testing.F) {
 	f.Add(marshal(f, &batchv1.Answers{Answers: []*batchv1.Answers_Answer{{Result: &batchv1.Answers_Answer_Error{Error: "x"}}}}))
 	f.Add(marshal(f, &batchv1.Description{Types: map[string]*batchv1.Description_Limits{"a": {Read: 3}}}))

@@ -26,7 +26,7 @@ func Print(ctx context.Context, conn grpc.ClientConnInterface, stdout, stderr io
 		if stream.RecvMsg(&m) != nil {
 			return
 		}
-		// What can't be written is nobody's but the writer's problem.
+		// Anything that can't be written is nobody's but the writer's problem.
 		switch m.channel {
 		case 1:
 			_, _ = stdout.Write(m.data)

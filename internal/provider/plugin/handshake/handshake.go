@@ -1,13 +1,13 @@
-// Package handshake is the host's side of how a program that serves a provider and its
-// host find each other: the protocol of hashicorp/go-plugin with gRPC, version 1
+// Package handshake implements the host's side of the handshake between a plugin and its host:
+// the protocol of hashicorp/go-plugin with gRPC, version 1
 // (https://github.com/hashicorp/go-plugin/blob/main/docs/internals.md).
 //
-// The host tells the program by environment variables that it is a plugin, which versions
-// of its interface are understood and by which certificate the host is known. The program
-// answers by the first line of its standard output, with where it serves and its own
-// certificate. Over the connection it then sends what it prints, and is asked to end.
+// The host reports the program by environment variables that it is a plugin, which versions of
+// its interface are understood and by which certificate the host is known. The program answers
+// by the first line of its standard output, with where it serves and its own certificate. Over
+// the connection it then sends what it prints, and is asked to end.
 //
-// It owns the variables, the line, the certificates and these two calls. It refuses to know
+// It owns the variables, the line, the certificates and these two calls. It doesn't know
 // processes, and what else is called.
 package handshake
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// What is kept of a plugin's standard error, in bytes.
+// Anything that is kept of a plugin's standard error, in bytes.
 const (
 	MaxTrace     = 16 << 10
 	maxTailLines = 10

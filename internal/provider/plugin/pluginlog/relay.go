@@ -1,7 +1,8 @@
-// Package pluginlog is about what plugins write: records of logs, and their last words.
+// Package pluginlog relays the output of plugins: log records, and their last lines after a
+// crash.
 //
-// It owns how records are read and how they look in a log of ours. It refuses to know
-// processes and connections.
+// It owns how records are read and how they look in a log of ours. It doesn't know processes
+// and connections.
 package pluginlog
 
 import (

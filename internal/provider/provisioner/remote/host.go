@@ -34,7 +34,7 @@ type Host struct {
 
 func (h *Host) add(c io.Closer) { h.opened = append(h.opened, c) }
 
-// Close ends the connection, and what goes on over it.
+// Close ends the connection, and what continues over it.
 func (h *Host) Close() {
 	h.once.Do(func() {
 		if h.done != nil {

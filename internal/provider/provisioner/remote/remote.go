@@ -1,7 +1,7 @@
-// Package remote runs commands on other machines over SSH, and brings files there.
+// Package remote runs commands on other machines over SSH, and copies files to them.
 //
-// It owns what a connection block means: whom to trust, who one is, by which way. It
-// refuses to know what the commands are for.
+// It owns what a connection block means: whom to trust, who one is, by which way. It doesn't
+// know what the commands are for.
 package remote
 
 import (

@@ -63,7 +63,7 @@ func (m *machine) knownKey() (ssh.PublicKey, error) {
 
 // config is how to log in.
 func (m *machine) config(keys *identities) (*ssh.ClientConfig, error) {
-	// Without a known key whoever answers is trusted, as the language has it.
+	// Without a known key the caller that answers is trusted, as the language has it.
 	c := &ssh.ClientConfig{User: m.user, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: oneTry} // #nosec G106
 	known, err := m.knownKey()
 	if err != nil {
@@ -81,7 +81,7 @@ func (m *machine) config(keys *identities) (*ssh.ClientConfig, error) {
 				return fmt.Errorf("the host key is %s, and not the one in the configuration", ssh.FingerprintSHA256(key))
 			},
 		}).CheckHostKey
-		// What is known has to be what the machine shows.
+		// Anything that is known has to be what the machine shows.
 		c.HostKeyAlgorithms = append(certificates(), plain(known.Type())...)
 	}
 	signer, err := m.signer()

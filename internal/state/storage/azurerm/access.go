@@ -86,7 +86,7 @@ func readAccess(r *backendconfig.Reader) access {
 		a.connection = own
 	}
 	if clouds[a.environment] == "" {
-		r.Problem("environment", "Invalid backend configuration", "There is no cloud named %q: it is public, usgovernment or china, or what metadata_host tells about.", a.environment)
+		r.Problem("environment", "Invalid backend configuration", "There is no cloud named %q: use public, usgovernment or china, or a cloud of metadata_host.", a.environment)
 	}
 	if a.environment != "" && a.metadataHost != "" {
 		r.Problem("metadata_host", "Conflicting configuration arguments", `"metadata_host": conflicts with environment`)

@@ -1,10 +1,10 @@
-// Package azurerm keeps states as blobs in a container of Azure Storage, one for each
-// workspace, in the layout and with the locks of the incumbents: a lease without an end
-// whose id is the lock's, and who holds it in the blob's metadata.
+// Package azurerm stores states as blobs in an Azure Storage container, one for each
+// workspace, in the layout and with the locks of OpenTofu and Terraform. A lock is an endless
+// lease with the lock's id, and the blob's metadata has its holder.
 //
-// It owns these, the few requests that they need, and how its arguments and the
-// environment become credentials of the Azure SDK. It refuses to look into the states,
-// and to connect before anything is asked.
+// It owns these, the few requests that they need, and how its arguments and the environment
+// become credentials of the Azure SDK. It doesn't look into the states, or connect before
+// anything is asked.
 package azurerm
 
 import (
@@ -30,7 +30,7 @@ import (
 // Type is the entry for registries.
 var Type = storage.TypeOf(Schema, New)
 
-// Schema is the shape of the configuration. What is left out comes from the
+// Schema is the shape of the configuration. Anything that is left out comes from the
 // environment: ARM_ and the name in capitals, where it isn't required.
 func Schema() *schema.Block {
 	text := func(description string) *schema.Attribute { return backendconfig.Optional(cty.String, description) }
@@ -45,11 +45,11 @@ func Schema() *schema.Block {
 		"storage_account_name": name("The storage account"),
 		"container_name":       name("The container"),
 		"key":                  name("The name of the blob"),
-		"resource_group_name":  text("The resource group of the account, where its access key is asked for"),
-		"subscription_id":      text("The subscription of the account, where its access key is asked for"),
+		"resource_group_name":  text("The resource group of the account, to request its access key"),
+		"subscription_id":      text("The subscription of the account, to request its access key"),
 
 		"environment":           text("The cloud: public, usgovernment or china"),
-		"metadata_host":         text("The host that tells the addresses of another cloud"),
+		"metadata_host":         text("The host with the addresses of another cloud"),
 		"endpoint":              old(text("Has no effect")),
 		"timeout_seconds":       backendconfig.Optional(cty.Number, "How long a request may take, 300 by default"),
 		"snapshot":              yes("Whether each state is kept as a snapshot before it is replaced"),
@@ -74,8 +74,8 @@ func Schema() *schema.Block {
 		"use_oidc":                    yes("Whether the token of another identity provider is used"),
 		"oidc_token":                  text("That token"),
 		"oidc_token_file_path":        text("A file with that token"),
-		"oidc_request_url":            text("Where that token is asked for"),
-		"oidc_request_token":          text("What it is asked for with"),
+		"oidc_request_url":            text("The URL to request that token from"),
+		"oidc_request_token":          text("The token to request it with"),
 		"ado_service_connection_id":   text("The service connection of Azure DevOps"),
 
 		"ado_pipeline_service_connection_id": text("The service connection of Azure DevOps, by Terraform's name"),

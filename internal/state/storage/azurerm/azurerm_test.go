@@ -116,8 +116,8 @@ func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.RoundTripper.RoundTrip(r)
 }
 
-// TestNamed: who has the lease is named until its end. Other engines don't wait for
-// somebody without a name.
+// TestNamed: who has the lease is named until its end. Other programs don't wait for somebody
+// without a name.
 func TestNamed(t *testing.T) {
 	_, client := serve(t)
 	a := &asked{RoundTripper: client.Transport}

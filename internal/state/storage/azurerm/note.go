@@ -45,7 +45,7 @@ func (s *store) SetNote(ctx context.Context, note []byte) error {
 	return s.noting(err)
 }
 
-// noting tells where this user may do with the state alone.
+// noting reports where this user may do with the state alone.
 func (s *store) noting(err error) error {
 	if status, _ := answer(err); status != http.StatusForbidden && status != http.StatusUnauthorized {
 		return err

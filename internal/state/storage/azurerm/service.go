@@ -42,7 +42,7 @@ const (
 	maxState = 4 << 30
 )
 
-// What the service says is the matter.
+// The service's reason.
 const (
 	noBlob       = "BlobNotFound"
 	thereIsOne   = "BlobAlreadyExists"

@@ -60,7 +60,7 @@ func (s *store) Read(ctx context.Context) ([]byte, error) {
 // errAgain says that the blob was touched meanwhile.
 var errAgain = errors.New("the blob is changed all the time by somebody else")
 
-// tries is how often a blob is looked at again that is touched meanwhile.
+// tries is how often a blob is inspected again that is touched meanwhile.
 const tries = 20
 
 // Write replaces the content that was seen.
@@ -123,7 +123,7 @@ func (s *store) replace(ctx context.Context, service *service, state []byte) err
 	return nil
 }
 
-// Lock takes the lease of the blob, which is made where there is none.
+// Lock takes the lease of the blob, which is made without one.
 func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 		return "", fmt.Errorf("the lease of the blob can't be had: %w", err)
 	}
 	if err := s.tell(ctx, service, info.JSON(), info.ID); err != nil {
-		return "", errors.Join(fmt.Errorf("who holds the lock can't be written: %w", err), service.release(ctx, s.blob, info.ID))
+		return "", errors.Join(fmt.Errorf("the lock's holder can't be written: %w", err), service.release(ctx, s.blob, info.ID))
 	}
 	s.lease = info.ID
 	return info.ID, nil
@@ -201,9 +201,9 @@ func (s *store) Unlock(ctx context.Context, id string) error {
 	if err := service.release(ctx, s.blob, id); err != nil {
 		return &storage.LockError{Holder: holder, Err: fmt.Errorf("error when releasing lease for azure lock: %w", err)}
 	}
-	// Only now, as other engines that find a lease without a holder give up rather than
-	// wait. Where somebody has the lease already, or this fails, what is there is written
-	// over by the next lock.
+	// Only now, as other programs that find a lease without a holder give up rather than wait.
+	// Where somebody has the lease already, or this fails, what is there is written over by
+	// the next lock.
 	if holder != nil {
 		_ = s.tell(ctx, service, nil, "")
 	}

@@ -1,7 +1,7 @@
-// Package backendconfig reads the configurations of backends: arguments, the
-// environment variables that stand in for them, and what is wrong with them.
+// Package backendconfig reads the arguments of backends and their environment variables, and
+// reports mistakes.
 //
-// It refuses to know any backend.
+// It doesn't know any backend.
 package backendconfig
 
 import (
@@ -172,8 +172,8 @@ func (r *Reader) Map(name string) map[string]string {
 	return texts
 }
 
-// Object reads the arguments of an argument, nil where it isn't set. What is
-// wrong with them has to be taken over with Took.
+// Object reads the arguments of an argument, nil where it isn't set. Anything that is wrong
+// with them has to be taken over with Took.
 func (r *Reader) Object(name string) *Reader {
 	if !r.Set(name) {
 		return nil
@@ -184,7 +184,7 @@ func (r *Reader) Object(name string) *Reader {
 // Took takes over what was found wrong with an Object.
 func (r *Reader) Took(of *Reader) { r.Diags.Append(of.Diags) }
 
-// Exclude refuses arguments that can't be set together.
+// Exclude rejects arguments that can't be set together.
 func (r *Reader) Exclude(names ...string) {
 	if n := len(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !r.Set(name) })); n > 1 {
 		r.Problem("", "Invalid Attribute Combination", "Only one of %s can be set.", r.names(names))
@@ -217,8 +217,8 @@ func (r *Reader) Replaced(by map[string]string) string {
 	return lines.String()
 }
 
-// Block reads the arguments of a block that is there once at most, nil where it isn't. What
-// is wrong with them has to be taken over with Took.
+// Block reads the arguments of a block that is there once at most, nil where it isn't.
+// Anything that is wrong with them has to be taken over with Took.
 func (r *Reader) Block(name string) *Reader {
 	if !r.Set(name) || r.Config.GetAttr(name).LengthInt() == 0 {
 		return nil

@@ -1,6 +1,5 @@
-// Package backends lists the types of backends that configurations can name.
-// It is apart from package storage, which they all import, and refuses to do
-// anything else.
+// Package backends lists the backend types. It is separate from package storage, which they
+// all import.
 package backends
 
 import (

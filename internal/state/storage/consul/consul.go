@@ -1,10 +1,9 @@
-// Package consul keeps states as keys of Consul, one for each workspace, in the layout
-// and with the locks of the incumbents: a key beside the state that a session holds, and
-// another that tells who.
+// Package consul stores states as keys of Consul, one for each workspace, in the layout and
+// with the locks of OpenTofu and Terraform. A session holds a key beside the state, and
+// another key names the holder.
 //
-// It owns these, large states in pieces, and the session, which ends by itself when
-// nobody renews it. It refuses to look into the states, and to connect before anything
-// is asked.
+// It owns these, large states in pieces, and the session, which ends by itself when nobody
+// renews it. It doesn't look into the states, or connect before anything is asked.
 package consul
 
 import (
@@ -151,7 +150,7 @@ func client(r *backendconfig.Reader) *http.Client {
 	}
 	transport, err := trust.Transport()
 	if err != nil {
-		r.Problem("", "Invalid backend configuration", "What ca_file, cert_file and key_file name can't be used: %s.", err)
+		r.Problem("", "Invalid backend configuration", "The files of ca_file, cert_file and key_file can't be used: %s.", err)
 		return nil
 	}
 	if socket, found := strings.CutPrefix(r.Text("address", "CONSUL_HTTP_ADDR"), "unix://"); found {
@@ -225,7 +224,7 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 	s := &store{b: b, key: b.key(name)}
 	_, at, err := s.get(ctx)
 	if err != nil {
-		return fmt.Errorf("the state can't be looked at before it is deleted: %w", err)
+		return fmt.Errorf("the state can't be read before it is deleted: %w", err)
 	}
 	if err := b.kv.remove(ctx, s.key, nil); err != nil {
 		return err

@@ -118,8 +118,7 @@ func (k *kv) release(ctx context.Context, key, session string) error {
 	return k.do(ctx, http.MethodPut, at(key), url.Values{"release": {session}, "flags": {lockFlags}}, []byte{}, nil)
 }
 
-// begin starts a session that ends when it isn't renewed. What it holds may be held by
-// others at once after that: what is written later is held to the index that was read.
+// begin starts a session that ends when it isn't renewed. Others may take its locks at once after that: what is written later is held to the index that was read.
 func (k *kv) begin(ctx context.Context) (id string, err error) {
 	var told struct{ ID string }
 	err = k.do(ctx, http.MethodPut, "session/create", nil, []byte(`{"Name":"Consul API Lock","TTL":"`+lifetime.String()+`","LockDelay":"0s"}`), &told)

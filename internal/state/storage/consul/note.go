@@ -29,7 +29,7 @@ func (s *store) SetNote(ctx context.Context, note []byte) error {
 	return s.noting(s.b.kv.set(ctx, s.noteKey(), note))
 }
 
-// noting tells where a policy is for the state and its lock alone.
+// noting reports where a policy is for the state and its lock alone.
 func (s *store) noting(err error) error {
 	if status := rest.Status(err); status != http.StatusForbidden && status != http.StatusUnauthorized {
 		return err

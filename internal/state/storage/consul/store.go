@@ -167,7 +167,7 @@ func (s *store) Write(ctx context.Context, state []byte) error {
 	return nil
 }
 
-// pieceSize is the largest value that servers take unless they are told otherwise.
+// pieceSize is the largest value that servers take unless they are reported otherwise.
 const pieceSize = 512 << 10
 
 // split writes a state in pieces, and then the list of them.
@@ -233,7 +233,7 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 			s.keep(session)
 			return session, nil
 		}
-		err = fmt.Errorf("who holds the lock can't be written: %w", err)
+		err = fmt.Errorf("the lock's holder can't be written: %w", err)
 	}
 	return "", errors.Join(err, s.b.kv.end(ctx, session))
 }

@@ -1,15 +1,15 @@
-// Package cos keeps states as objects in a bucket of Tencent's COS, one for each workspace,
-// in the layout and with the locks of the incumbents: an object beside the state, which is
-// made and looked at while a tag of the account is there.
+// Package cos stores states as objects in a bucket of Tencent's COS, one for each workspace,
+// in the layout and with the locks of OpenTofu and Terraform. A lock is an object beside the
+// state, which is created and read while the account has a tag.
 //
 // It owns these, the calls of Tencent's API that they need, and how its arguments, the
-// environment and profiles become credentials. It refuses to look into the states, and to
-// connect before anything is asked.
+// environment and profiles become credentials. It doesn't look into the states, or connect
+// before anything is asked.
 package cos
 
 import (
 	"context"
-	"crypto/md5" // #nosec G501 -- what other engines write
+	"crypto/md5" // #nosec G501 -- what other programs write
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -213,7 +213,7 @@ func (b *Backend) store(name string) *store {
 	}}
 }
 
-// sumHeader has the digest of an object's content. Other engines take nothing without.
+// sumHeader has the digest of an object's content. Other programs take nothing without.
 const sumHeader = "X-Cos-Meta-Md5"
 
 func digest(content []byte) string {

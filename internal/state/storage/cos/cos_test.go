@@ -81,7 +81,7 @@ func TestSilent(t *testing.T) {
 	})
 }
 
-// TestLostAnswers has the service do what it is asked for, and not say so, or be busy.
+// TestLostAnswers has the service do what it is requested, and not say so, or be busy.
 func TestLostAnswers(t *testing.T) {
 	server, address := serve(t)
 	s := storagetest.State(t, opened(t, address, nil), "default")

@@ -1,10 +1,10 @@
-// Package gcs keeps states as objects in a bucket of Google Cloud Storage, one
-// for each workspace, in the layout and with the locks of the incumbents: an
-// object beside the state, whose generation is the lock's id.
+// Package gcs stores states as objects in a Google Cloud Storage bucket, one for each
+// workspace, in the layout and with the locks of OpenTofu and Terraform. A lock is an object
+// beside the state, and its generation is the lock's id.
 //
-// It owns these, the few requests of the service's JSON API that they need, and
-// how its arguments and the environment become credentials. It refuses to look
-// into the states, and to connect before anything is asked.
+// It owns these, the few requests of the service's JSON API that they need, and how its
+// arguments and the environment become credentials. It doesn't look into the states, or
+// connect before anything is asked.
 package gcs
 
 import (

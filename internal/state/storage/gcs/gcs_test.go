@@ -84,7 +84,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestLostAnswers has the service do what it is asked for, and not say so.
+// TestLostAnswers has the service do what it is requested, and not say so.
 func TestLostAnswers(t *testing.T) {
 	c, address := serve(t)
 	s, err := opened(t, address, nil).State("default")

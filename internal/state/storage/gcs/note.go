@@ -39,7 +39,7 @@ func (s *store) SetNote(ctx context.Context, note []byte) error {
 	return s.noting(err)
 }
 
-// noting tells where this user may do with the state and its lock alone.
+// noting reports where this user may do with the state and its lock alone.
 func (s *store) noting(err error) error {
 	if err == nil || status(err) != http.StatusForbidden && status(err) != http.StatusUnauthorized {
 		return err

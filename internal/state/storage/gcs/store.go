@@ -97,8 +97,7 @@ func (s *store) Write(ctx context.Context, state []byte) error {
 	return nil
 }
 
-// Lock puts the object of the lock as long as there is none. Its generation is
-// the id.
+// Lock puts the object of the lock as long as none exists. Its generation is the id.
 func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error) {
 	service, err := s.b.open(ctx)
 	if err != nil {

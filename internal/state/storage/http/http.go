@@ -1,8 +1,8 @@
-// Package http keeps one state behind a REST address: GET, an update method,
-// and two methods for the lock.
+// Package http stores one state at a REST address: GET, an update method, and two methods for
+// the lock.
 //
-// It owns that protocol, its configuration and its retries. It refuses
-// workspaces, which the protocol doesn't have.
+// It owns that protocol, its configuration and its retries. It rejects workspaces, which the
+// protocol doesn't have.
 package http
 
 import (
@@ -30,7 +30,7 @@ import (
 // Type is the entry for registries.
 var Type = storage.TypeOf(Schema, New)
 
-// Schema is the shape of the configuration. What is left out comes from the
+// Schema is the shape of the configuration. Anything that is left out comes from the
 // environment: TF_HTTP_ and the name in capitals.
 func Schema() *schema.Block {
 	return &schema.Block{Attributes: map[string]*schema.Attribute{
@@ -178,7 +178,7 @@ func (c *configuration) httpClient() *http.Client {
 	return useragent.Client(sameorigin.Stay(&http.Client{Transport: transport}), useragent.Name(c.Env.Getenv))
 }
 
-// Workspaces fails: there are none.
+// Workspaces fails: none exist.
 func (b *Backend) Workspaces(context.Context) ([]string, error) {
 	return nil, storage.ErrWorkspacesNotSupported
 }
@@ -191,7 +191,7 @@ func (b *Backend) CreateWorkspace(_ context.Context, name string) error {
 	return storage.ErrWorkspacesNotSupported
 }
 
-// DeleteWorkspace fails: there are none.
+// DeleteWorkspace fails: none exist.
 func (b *Backend) DeleteWorkspace(context.Context, string) error {
 	return storage.ErrWorkspacesNotSupported
 }

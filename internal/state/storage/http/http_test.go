@@ -171,7 +171,7 @@ func TestConditions(t *testing.T) {
 // it is lost, and where the server takes a state without content for one.
 func TestFirstUpload(t *testing.T) {
 	s := &testservers.HTTP{Tags: true}
-	var between func() // when the state was looked at and is about to be written
+	var between func() // when the state was inspected and is about to be written
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "POST" && between != nil {
 			between()

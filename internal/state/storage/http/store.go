@@ -44,7 +44,7 @@ func (c *client) do(ctx context.Context, method string, to *url.URL, body []byte
 	return response, content, err
 }
 
-// retry does so and tells how often it sent the request in vain.
+// retry does so and reports how often it sent the request in vain.
 func (c *client) retry(ctx context.Context, method string, to *url.URL, body []byte, header http.Header, what string) (response *http.Response, content []byte, try int, err error) {
 	for ; ; try++ {
 		response, content, err = c.once(ctx, method, to, body, header)
@@ -147,7 +147,7 @@ type seen struct {
 	etag string // of servers that have one for each content, else empty
 }
 
-// nothing is no state. What answers have as their tag then isn't its.
+// nothing is no state. The tag in answers then isn't the state's.
 var nothing = &seen{sum: sha256.Sum256(nil)}
 
 // saw is a state with the answer that it came with, or that its upload got.
@@ -206,10 +206,10 @@ func (s *store) get(ctx context.Context, last *seen) ([]byte, *seen, error) {
 	return content, saw(content, response), nil
 }
 
-// Write uploads the state. Few servers hold writes to a condition, so what is
-// there is looked at before the first one, and where states have no tags before
-// each. Between that look and the upload somebody may still write, where the server
-// doesn't hold it to what the look has found.
+// Write uploads the state. Few servers hold writes to a condition, so what is there is
+// inspected before the first one, and where states have no tags before each. Between that look
+// and the upload somebody may still write, where the server doesn't hold it to what the look
+// has found.
 func (s *store) Write(ctx context.Context, state []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,7 +257,7 @@ func (s *store) upload(ctx context.Context, to *url.URL, state []byte) (*http.Re
 	return response, err
 }
 
-// refused finds out why an upload was refused.
+// refused finds out why an upload was rejected.
 func (s *store) refused(ctx context.Context, to *url.URL, state []byte, response *http.Response) error {
 	_, now, err := s.get(ctx, nil)
 	switch {
@@ -270,7 +270,8 @@ func (s *store) refused(ctx context.Context, to *url.URL, state []byte, response
 	case s.seen == nil || now.sum != s.seen.sum:
 		return storage.ErrChanged
 	case s.seen == nothing && response.StatusCode == http.StatusPreconditionFailed:
-		// What is there without content counts as something. Without a condition, then.
+		// Anything that is there without content counts as something. Without a condition,
+		// then.
 		now = &seen{sum: nothing.sum}
 	case now.etag == s.seen.etag:
 		return status(response, uploading)

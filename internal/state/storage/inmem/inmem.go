@@ -1,5 +1,4 @@
-// Package inmem keeps states in memory, for tests and tries. It refuses to outlive the
-// process.
+// Package inmem stores states in memory, for tests and experiments. They end with the process.
 package inmem
 
 import (

@@ -391,7 +391,7 @@ func (a *access) ask(ctx context.Context, p *place) error {
 		} `json:"status"`
 	}
 	if err := json.Unmarshal(out, &told); err != nil {
-		return fmt.Errorf("what it prints can't be read: %w", err)
+		return fmt.Errorf("its output can't be read: %w", err)
 	}
 	s := told.Status
 	if s.Token == "" && s.CertificateData == "" {

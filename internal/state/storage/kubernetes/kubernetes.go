@@ -1,10 +1,10 @@
-// Package kubernetes keeps states as secrets of a cluster, one for each workspace, in the
-// layout and with the locks of the incumbents: a lease beside the secret whose holder is
-// the lock's id, and an annotation that tells who.
+// Package kubernetes stores states as secrets of a cluster, one for each workspace, in the
+// layout and with the locks of OpenTofu and Terraform. A lock is a lease beside the secret
+// with the lock's id as its holder, and an annotation with the holder's data.
 //
 // It owns these, the few requests that they need, and how arguments and kubeconfig files
-// become an address and credentials. It refuses to look into the states, and to connect
-// before anything is asked.
+// become an address and credentials. It doesn't look into the states, or connect before
+// anything is asked.
 package kubernetes
 
 import (
@@ -44,7 +44,7 @@ func Schema() *schema.Block {
 		return &schema.Attribute{Type: cty.String, Required: true, Description: description}
 	}
 	return &schema.Block{Attributes: map[string]*schema.Attribute{
-		"secret_suffix": required("What the names of secrets end with: they are tfstate-WORKSPACE-SUFFIX"),
+		"secret_suffix": required("The suffix of secrets: their names are tfstate-WORKSPACE-SUFFIX"),
 		"labels":        backendconfig.Optional(cty.Map(cty.String), "Further labels of secrets and leases"),
 		"namespace":     text("The namespace, default by default"),
 

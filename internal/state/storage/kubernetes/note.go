@@ -10,7 +10,7 @@ import (
 	"weir.dev/weir/internal/state/storage/rest"
 )
 
-// noteLabel tells which secrets are notes. They lack the label of states, so that nobody
+// noteLabel reports which secrets are notes. They lack the label of states, so that nobody
 // takes them for one.
 const noteLabel = "tfintents"
 
@@ -56,7 +56,7 @@ func (s *store) SetNote(ctx context.Context, note []byte) error {
 	return fmt.Errorf("the secret %s can't be written: %w", s.noteName(), errAgain)
 }
 
-// noting tells where a role is for the secret and the lease of the state alone.
+// noting reports where a role is for the secret and the lease of the state alone.
 func (s *store) noting(err error) error {
 	if status := rest.Status(err); status != http.StatusForbidden && status != http.StatusUnauthorized {
 		return err

@@ -63,7 +63,7 @@ func (s *store) Read(ctx context.Context) ([]byte, error) {
 	return state, nil
 }
 
-// tries is how often an object is looked at again that is changed meanwhile.
+// tries is how often an object is inspected again that is changed meanwhile.
 const tries = 20
 
 var errAgain = errors.New("somebody else changes it all the time")
@@ -163,10 +163,10 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 	return "", fmt.Errorf("the lease %s can't be had: %w", s.lease(), errAgain)
 }
 
-// held tells who holds a lease.
+// held reports who holds a lease.
 func held(o object, err error) *storage.LockError {
 	holder, problem := storage.ParseLockInfo([]byte(o.info()))
-	if problem != nil { // whoever it is, they can be told to let go
+	if problem != nil { // the caller that it is, they can be known to let go
 		holder = &storage.LockInfo{ID: o.holder()}
 	}
 	return &storage.LockError{Holder: holder, Err: err}

@@ -1,9 +1,9 @@
-// Package local keeps states in files, in the layout of the incumbents: the
-// default workspace beside the configuration, the others in a folder each.
+// Package local stores states in files, in the layout of OpenTofu and Terraform: the default
+// workspace beside the configuration, the others in a folder each.
 //
-// It owns paths, the replacement of files without a moment in which they are
-// incomplete, backups, and the lock that works together with those that
-// OpenTofu and Terraform take. It refuses to look into the files.
+// It owns paths, the replacement of files without a moment in which they are incomplete,
+// backups, and the lock that works together with those that OpenTofu and Terraform take. It
+// doesn't look into the files.
 //
 // # The lock
 //
@@ -21,15 +21,15 @@
 // same content under a second name, and renames it back. At every moment the
 // path leads to a complete and locked file, and when Write returns it is the
 // file that others wait for. This also keeps its owner, permissions and links.
-// What remains is a run that begins to wait in the few milliseconds while the
+// The remaining gap is a run that begins to wait in the few milliseconds while the
 // new file is in place, or in that moment reads without the lock what it had
 // opened before (our own Read notices); and file systems without hard links,
 // where the new file stays.
 //
-// Where there is no state yet, the file that is locked comes into being with the
-// content that storage.Placeholder was told and with its lock, at once: a run that is
-// killed leaves a state without anything in it, never an empty file, which
-// could as well be a state that was lost.
+// Where there is no state yet, the file that is locked comes into being with the content that
+// storage.Placeholder was reported and with its lock, at once: a run that is killed leaves a
+// state without anything in it, never an empty file, which could as well be a state that was
+// lost.
 //
 // Where the system has them, the locks belong to the open file (OFD), as a
 // POSIX lock is lost when the process closes any descriptor of the file.

@@ -225,7 +225,7 @@ func TestFilesAfterwards(t *testing.T) {
 	if got := fmt.Sprint(files(t, dir)); got != "[terraform.tfstate]" {
 		t.Errorf("with an empty file: %s", got)
 	}
-	// What a crash left is removed by the next run with a lock.
+	// The next run with a lock removes remains of a crash.
 	for _, name := range []string{".terraform.tfstate.1" + tempSuffix, ".terraform.tfstate.1" + keepSuffix} {
 		put(t, filepath.Join(dir, name), "x")
 	}
@@ -405,7 +405,7 @@ func TestPeerThatHolds(t *testing.T) {
 	if !errors.As(err, &held) || held.Holder == nil || held.Holder.Who != "you@there" {
 		t.Fatalf("got %v", err)
 	}
-	p.in.Close() // the peer ends without a word
+	p.in.Close() // the reference ends without a word
 	id, _, err := storage.Acquire(t.Context(), s, storage.NewLockInfo("test", "me@here", "1"), storage.Taking{Timeout: 10 * time.Second})
 	must(t, err)
 	must(t, s.Unlock(t.Context(), id))

@@ -34,7 +34,7 @@ func special(path string) bool {
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// modeOf is the permissions of a file, or the given ones when there is none.
+// modeOf is the permissions of a file, or the given ones without one.
 func modeOf(path string, without os.FileMode) os.FileMode {
 	if there, err := os.Stat(path); err == nil {
 		return there.Mode().Perm()
@@ -161,8 +161,8 @@ func (s *Store) replace(path string, content []byte) error {
 	return nil
 }
 
-// openOld opens the file that is replaced, nil when there is none, or when it
-// isn't the one that we locked.
+// openOld opens the file that is replaced, nil without one, or when it isn't the one that we
+// locked.
 func (s *Store) openOld(path string) *durable.File {
 	if s.held != nil {
 		if isAt(s.held.file.File, path) {

@@ -92,7 +92,7 @@ func (s *Store) isPlaceholder(content []byte) bool {
 	return s.held != nil && s.held.created && bytes.Equal(content, s.placeholder)
 }
 
-// sum tells contents apart, which nobody changes.
+// sum distinguishes contents, which nobody changes.
 func (s *Store) sum(content []byte) func() [sha256.Size]byte {
 	if s.isPlaceholder(content) {
 		content = nil
@@ -134,7 +134,7 @@ func (h *held) has(content []byte) bool {
 
 // readPath reads a file; one that is empty or missing is nil.
 //
-// Who opened the file just before it was replaced would see how the old file
+// A reader that opened the file just before it was replaced would see how the old file
 // gets its new content. So a file that changed a moment ago is read again
 // until its content stays.
 func readPath(path string) ([]byte, error) {
@@ -219,7 +219,7 @@ func (s *Store) Write(_ context.Context, state []byte) error {
 	return nil
 }
 
-// A content tells what is in a file from anything else.
+// A content reports what is in a file from anything else.
 type content struct {
 	sum  [sha256.Size]byte
 	seen [sha256.Size]byte // the same, but that of nothing for a placeholder
@@ -343,7 +343,7 @@ func (s *Store) lockPath(path string) (file *durable.File, created bool, err err
 	return nil, false, fmt.Errorf("the state file %s is replaced all the time", path)
 }
 
-// isFile refuses a pipe or a device, of which states couldn't be read.
+// isFile rejects a pipe or a device, of which states couldn't be read.
 func isFile(file *durable.File) error {
 	info, err := file.Stat()
 	if err == nil {
@@ -399,7 +399,7 @@ func isAt(file *os.File, path string) bool {
 	return err == nil && errThere == nil && os.SameFile(opened, there)
 }
 
-// lockError tells who holds the lock, as far as is known.
+// lockError reports who holds the lock, as far as is known.
 func (s *Store) lockError(err error) *storage.LockError {
 	text, readErr := readlimit.File(s.infoPath())
 	if readErr != nil {

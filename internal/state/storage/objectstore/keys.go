@@ -11,7 +11,7 @@ type Keys struct {
 	Until             time.Time
 }
 
-// early is how long before their end keys are found anew.
+// early is how long before their end keys are found again.
 const early = 5 * time.Minute
 
 // A Ring keeps keys as long as they are good.
@@ -20,7 +20,7 @@ type Ring struct {
 	keys *Keys
 }
 
-// Get is the keys that there are, or those that find returns. Who asks meanwhile waits.
+// Get is the keys that there are, or those that find returns. Anyone who asks meanwhile waits.
 func (r *Ring) Get(find func() (Keys, error)) (Keys, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

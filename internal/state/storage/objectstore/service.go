@@ -1,9 +1,9 @@
-// Package objectstore keeps states as objects of services that speak XML over HTTP as OSS of
-// Alibaba and COS of Tencent do, whose uploads know no condition but that there is no
-// object yet.
+// Package objectstore stores states as objects of services that speak XML over HTTP, such as
+// Alibaba's OSS and Tencent's COS. Their only condition for an upload is that no object
+// exists.
 //
-// It owns the requests and a store without a lock on top of them. It refuses to know how
-// requests are signed, what headers mean and how a state is locked.
+// It owns the requests and a store without a lock on top of them. It doesn't know how requests
+// are signed, what headers mean and how a state is locked.
 package objectstore
 
 import (
@@ -89,7 +89,7 @@ func (s *Service) Put(ctx context.Context, key string, content []byte, header ht
 	return o.Tag, err
 }
 
-// Remove removes an object, or does nothing where there is none.
+// Remove removes an object, or does nothing without one.
 func (s *Service) Remove(ctx context.Context, key string) error {
 	_, err := s.do(ctx, http.MethodDelete, key, nil, nil, nil)
 	if Missing(err) {

@@ -11,7 +11,7 @@ import (
 	"weir.dev/weir/internal/state/storage"
 )
 
-// A State is the object of a state. What embeds it locks.
+// A State is the object of a state. The type that embeds it locks.
 type State struct {
 	// Open finds the bucket.
 	Open   func(ctx context.Context) (*Service, error)
@@ -31,7 +31,7 @@ type State struct {
 // seen is an object that was read or written, with its tag; without a tag there was none.
 type seen struct{ tag string }
 
-// Get reads an object; where there is none its content is nil.
+// Get reads an object; without one its content is nil.
 func (s *State) Get(ctx context.Context, key string) (Object, error) {
 	service, err := s.Open(ctx)
 	if err != nil {
@@ -85,9 +85,8 @@ func (s *State) Fresh() {
 	s.seen = &seen{}
 }
 
-// Write implements storage.Store. The state is looked at right before the upload, which
-// knows no condition but that there is none yet: that nobody comes in between is what the
-// lock is for.
+// Write implements storage.Store. The state is inspected right before the upload, which knows
+// no condition but that none exists yet: that nobody comes in between is what the lock is for.
 func (s *State) Write(ctx context.Context, state []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +163,7 @@ func (s *State) SetNote(ctx context.Context, note []byte) error {
 	return s.noting(err)
 }
 
-// noting tells where a policy is for the state and its lock alone.
+// noting reports where a policy is for the state and its lock alone.
 func (s *State) noting(err error) error {
 	if status := Status(err); status != http.StatusForbidden && status != http.StatusUnauthorized {
 		return err

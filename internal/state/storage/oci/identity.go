@@ -27,7 +27,7 @@ import (
 )
 
 // An identity is what requests are signed as: the id of a key and the key. Tokens end, and
-// then it is found anew.
+// then it is found again.
 type identity struct {
 	id    string
 	key   *rsa.PrivateKey
@@ -102,7 +102,7 @@ func parseKey(content []byte, password string) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// settings are those of a profile in the files of Oracle's programs, nil where there is none.
+// settings are those of a profile in the files of Oracle's programs, nil without one.
 func (a *access) settings() (map[string]string, error) {
 	profile := a.profile
 	if profile == "" {

@@ -1,9 +1,9 @@
-// Package oci keeps states as objects in a bucket of Oracle's Object Storage, one for each
-// workspace, in the layout and with the locks of Terraform: an object beside the state.
+// Package oci stores states as objects in a bucket of Oracle's Object Storage, one for each
+// workspace, in the layout and with the locks of Terraform. A lock is an object beside the
+// state.
 //
 // It owns these, the few requests that they need, and how its arguments and the environment
-// become credentials. It refuses to look into the states, and to connect
-// before anything is asked.
+// become credentials. It doesn't look into the states, or connect before anything is asked.
 package oci
 
 import (
@@ -43,7 +43,7 @@ func Schema() *schema.Block {
 		"bucket":               {Type: cty.String, Required: true, Description: "The bucket"},
 		"namespace":            {Type: cty.String, Required: true, Description: "The namespace of the bucket"},
 		"key":                  text("The name of the state, terraform.tfstate by default"),
-		"workspace_key_prefix": text("What the names of other workspaces begin with, tf-state-env by default"),
+		"workspace_key_prefix": text("The prefix of other workspaces, tf-state-env by default"),
 		"region":               text("The region of the bucket"),
 
 		"auth":                 text("How to authenticate: ApiKey, as by default, InstancePrincipal, InstancePrincipalWithCerts, SecurityToken, ResourcePrincipal or OKEWorkloadIdentity"),
@@ -58,7 +58,7 @@ func Schema() *schema.Block {
 		"kms_key_id":              text("The key of the vault that the server encrypts with"),
 		"sse_customer_key":        secret("The key that the server encrypts with and forgets, as base64"),
 		"sse_customer_key_sha256": text("The SHA-256 of that key, as base64"),
-		"sse_customer_algorithm":  text("What it is for, AES256 by default"),
+		"sse_customer_algorithm":  text("The algorithm of the key, AES256 by default"),
 	}}
 }
 

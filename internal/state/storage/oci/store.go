@@ -29,7 +29,7 @@ type store struct {
 // seen is an object that was read or written, with its tag; without a tag there was none.
 type seen struct{ tag string }
 
-// fetch reads an object and its tag; without a tag there is none.
+// fetch reads an object and its tag; without a tag none exists.
 func (s *store) fetch(ctx context.Context, name string, header http.Header) (content []byte, tag string, err error) {
 	client, err := s.b.open(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *store) refused(ctx context.Context, state []byte, problem error) (tag s
 
 func (s *store) lockName() string { return s.path + ".lock" }
 
-// Lock implements storage.Store: it puts the object as long as there is none.
+// Lock implements storage.Store: it puts the object as long as none exists.
 func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error) {
 	info.Path = s.path
 	_, err := s.upload(ctx, s.lockName(), info.JSON(), nil, "If-None-Match", "*")
@@ -235,7 +235,7 @@ func (s *store) SetNote(ctx context.Context, note []byte) error {
 	return s.noting(err)
 }
 
-// noting tells where a policy is for the state and its lock alone.
+// noting reports where a policy is for the state and its lock alone.
 func (s *store) noting(err error) error {
 	if status := rest.Status(err); status != http.StatusForbidden && status != http.StatusUnauthorized {
 		return err

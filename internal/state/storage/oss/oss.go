@@ -1,9 +1,10 @@
-// Package oss keeps states as objects in a bucket of Alibaba's OSS, one for each workspace,
-// in the layout and with the locks of the incumbents: a row in a table of Tablestore.
+// Package oss stores states as objects in a bucket of Alibaba's OSS, one for each workspace,
+// in the layout and with the locks of OpenTofu and Terraform. A lock is a row in a table of
+// Tablestore.
 //
 // It owns these, the few calls of Tablestore that they need, and how its arguments, the
-// environment and profiles become credentials. It refuses to look into the states, and to
-// connect before anything is asked.
+// environment and profiles become credentials. It doesn't look into the states, or connect
+// before anything is asked.
 package oss
 
 import (
@@ -46,7 +47,7 @@ func Schema() *schema.Block {
 		Attributes: map[string]*schema.Attribute{
 			"bucket":  {Type: cty.String, Required: true, Description: "The bucket"},
 			"key":     text("The key of the state, terraform.tfstate by default"),
-			"prefix":  text("What keys begin with, env: by default"),
+			"prefix":  text("The prefix of keys, env: by default"),
 			"encrypt": backendconfig.Optional(cty.Bool, "Whether the server encrypts the state"),
 			"acl":     text("The ACL of the state: private, public-read or public-read-write"),
 
@@ -281,7 +282,7 @@ func (b *Backend) State(name string) (storage.Store, error) {
 func (b *Backend) store(name string) *store {
 	key := b.layout.Path(name)
 	beside := key + ".intents"
-	if b.layout.Prefix != "" { // other engines take anything below it for a workspace
+	if b.layout.Prefix != "" { // other programs take anything below it for a workspace
 		beside = b.layout.Prefix + ".intents" + strings.TrimPrefix(key, b.layout.Prefix)
 	}
 	return &store{b: b, State: objectstore.State{Open: b.open, Key: key, Beside: beside, Header: b.header, Unless: "X-Oss-Forbid-Overwrite"}}

@@ -97,7 +97,7 @@ func TestSilent(t *testing.T) {
 	})
 }
 
-// TestLostAnswers has the service do what it is asked for, and not say so, or be busy.
+// TestLostAnswers has the service do what it is requested, and not say so, or be busy.
 func TestLostAnswers(t *testing.T) {
 	server, address := serve(t)
 	s := storagetest.State(t, opened(t, address, locked(address)), "default")
@@ -142,7 +142,7 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// TestWhereNotesAre: other engines take what is below the prefix for workspaces.
+// TestWhereNotesAre: other programs take what is below the prefix for workspaces.
 func TestWhereNotesAre(t *testing.T) {
 	server, address := serve(t)
 	b := opened(t, address, nil)
@@ -154,7 +154,7 @@ func TestWhereNotesAre(t *testing.T) {
 	}
 }
 
-// TestNoNotes: where a policy refuses notes, all else goes on.
+// TestNoNotes: where a policy rejects notes, all else continues.
 func TestNoNotes(t *testing.T) {
 	s, _ := serve(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

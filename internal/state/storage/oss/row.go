@@ -93,7 +93,7 @@ func encodeRow(r row) []byte {
 
 var errRow = errors.New("a row of Tablestore can't be read")
 
-// A reader takes from the front of a row; once there isn't enough, nothing is left.
+// A reader takes from the front of a row; once it doesn't exist enough, nothing is left.
 type reader struct{ left []byte }
 
 func (r *reader) take(n int) []byte {

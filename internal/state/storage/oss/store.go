@@ -2,7 +2,7 @@ package oss
 
 import (
 	"context"
-	"crypto/md5" // #nosec G501 -- what other engines write
+	"crypto/md5" // #nosec G501 -- what other programs write
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -19,7 +19,7 @@ type store struct {
 }
 
 // The table has the digest of the newest state. As with the tables of s3, that of a state is
-// announced before its upload, in a column that other engines don't look at: a run that is
+// announced before its upload, in a column that other programs don't look at: a run that is
 // killed in between leaves a state that is still taken.
 const (
 	newest    = "Digest"
@@ -85,7 +85,7 @@ func (s *store) stale(ctx context.Context, content []byte) bool {
 		return true
 	}
 	// Its writer was killed, or has not come to it yet. Without the right to write, other
-	// engines wait for the next state.
+	// programs wait for the next state.
 	_ = s.b.table.put(ctx, s.digestID(), anyRow, cell{newest, is})
 	return false
 }
@@ -116,7 +116,7 @@ func (s *store) Write(ctx context.Context, state []byte) error {
 	return nil
 }
 
-// Lock implements storage.Store: it puts the row, as long as there is none.
+// Lock implements storage.Store: it puts the row, as long as none exists.
 func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error) {
 	if s.b.table == nil {
 		return "", nil

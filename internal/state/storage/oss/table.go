@@ -53,7 +53,7 @@ var passing = []string{
 	"OTSServerBusy", "OTSStorageServerBusy", "OTSTimeout", "OTSServerUnavailable", "OTSInternalServerError",
 }
 
-// What conditions say of rows.
+// The conditions for rows.
 const (
 	anyRow = 0
 	noRow  = 2
@@ -80,7 +80,7 @@ func appendText(to []byte, field protowire.Number, text []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), text)
 }
 
-// get reads texts of a row, nil where there is none.
+// get reads texts of a row, nil without one.
 func (t *table) get(ctx context.Context, id string, names ...string) (map[string]string, error) {
 	body := appendText(nil, 1, []byte(t.name))
 	body = appendText(body, 2, encodeRow(row{id: id}))

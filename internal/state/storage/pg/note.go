@@ -11,8 +11,8 @@ import (
 	"weir.dev/weir/internal/state/storage"
 )
 
-// notes is the table of notes. Other engines don't have it, and roles that may not
-// make tables don't get it.
+// notes is the table of notes. Other programs don't have it, and roles that may not make
+// tables don't get it.
 func (b *Backend) notes() string { return quote(b.schema, b.table+notesSuffix) }
 
 const notesSuffix = "_intents"
@@ -48,7 +48,7 @@ const (
 	notAllowed = "42501"
 )
 
-// noting tells where the role has the table of states alone.
+// noting reports where the role has the table of states only.
 func (b *Backend) noting(err error) error {
 	var told *pgconn.PgError
 	if errors.As(err, &told) && (told.Code == noTable || told.Code == noSchema || told.Code == notAllowed) {

@@ -1,9 +1,9 @@
-// Package pg keeps states in a table of a PostgreSQL database, one row for
-// each workspace, in the layout and with the locks of the incumbents.
+// Package pg stores states in a table of a PostgreSQL database, one row for each workspace, in
+// the layout and with the locks of OpenTofu and Terraform.
 //
-// It owns the table, and the locks: advisory locks of the server, which end
-// with the session of the run that holds them. It refuses to look into the
-// states, and to connect before anything is asked.
+// It owns the table, and the locks: advisory locks of the server, which end with the session
+// of the run that holds them. It doesn't look into the states, or connect before anything is
+// asked.
 package pg
 
 import (
@@ -28,7 +28,7 @@ import (
 // Type is the entry for registries.
 var Type = storage.TypeOf(Schema, New)
 
-// Schema is the shape of the configuration. What is left out comes from the
+// Schema is the shape of the configuration. Anything that is left out comes from the
 // environment: PG_ and the name in capitals.
 func Schema() *schema.Block {
 	return &schema.Block{Attributes: map[string]*schema.Attribute{
@@ -95,7 +95,7 @@ func quote(names ...string) string { return pgx.Identifier(names).Sanitize() }
 // states is the table.
 func (b *Backend) states() string { return quote(b.schema, b.table) }
 
-// holders is the table that tells who holds locks. Other engines don't have it.
+// holders is the table that reports who holds locks. Other programs don't have it.
 func (b *Backend) holders() string { return quote(b.schema, b.table+"_lock_info") }
 
 // watch runs what asks the server, until that does nothing for too long. A query

@@ -131,8 +131,8 @@ func TestKilled(t *testing.T) {
 	storagetest.Do(t, b.Unlock(t.Context(), id))
 }
 
-// TestLeftBesidePeer: what a killed run has left isn't said of another engine
-// that has the lock now, which nobody takes it from.
+// TestLeftBesidePeer: what a killed run has left isn't said of another program that has the
+// lock now, which nobody takes it from.
 func TestLeftBesidePeer(t *testing.T) {
 	at := place()
 	a, b := open(t, at), open(t, at)
@@ -161,7 +161,7 @@ func TestLeftBesidePeer(t *testing.T) {
 	}
 }
 
-// TestPeers checks the layout and the locks that other engines rely on.
+// TestPeers checks the layout and the locks that other programs rely on.
 func TestPeers(t *testing.T) {
 	a := open(t, map[string]cty.Value{})
 	storagetest.Do(t, a.b.CreateWorkspace(t.Context(), "empty"))

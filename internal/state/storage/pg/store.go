@@ -107,8 +107,8 @@ func (s *store) Write(ctx context.Context, state []byte) error {
 	})
 }
 
-// creationLock is the advisory lock for rows that don't exist yet, the same
-// that other engines take.
+// creationLock is the advisory lock for rows that don't exist yet, the same that other
+// programs take.
 func creationLock(schema, table string) int64 {
 	h := fnv.New32()
 	h.Write([]byte(schema + "\x00" + table))
@@ -152,8 +152,8 @@ func (s *store) lock(ctx context.Context, info storage.LockInfo) (string, error)
 	return info.ID, nil
 }
 
-// acquire takes the lock of the row. Who is about to make a row holds the lock
-// of the table, and keeps others from the new row with it.
+// acquire takes the lock of the row. Anyone who is about to make a row holds the lock of the
+// table, and keeps others from the new row with it.
 func (s *store) acquire(ctx context.Context, conn *pgx.Conn) (int64, error) {
 	creating := creationLock(s.b.schema, s.b.table)
 	var key int64
@@ -177,8 +177,7 @@ func (s *store) acquire(ctx context.Context, conn *pgx.Conn) (int64, error) {
 	return key, err
 }
 
-// holder tells who holds the lock, as far as is known. What a run left behind
-// says nothing about another engine that has the lock now.
+// holder reports who holds the lock, as far as is known. Remains of a run say nothing about another program that has the lock now.
 func (s *store) holder(ctx context.Context, conn *pgx.Conn) *storage.LockInfo {
 	info := s.noted(ctx, conn)
 	if info == nil {
@@ -251,7 +250,7 @@ func release(ctx context.Context, conn *pgx.Conn) error {
 func (s *store) force(ctx context.Context, conn *pgx.Conn, id string) error {
 	info := s.noted(ctx, conn)
 	if info == nil {
-		return fmt.Errorf("workspace %q is not locked, or by another engine, whose locks end with its connection", s.name)
+		return fmt.Errorf("workspace %q is not locked, or by another program, whose locks end with its connection", s.name)
 	}
 	if info.ID != id {
 		return &storage.LockError{Holder: info, Err: fmt.Errorf("lock id %q does not match existing lock", id)}
@@ -264,8 +263,8 @@ func (s *store) force(ctx context.Context, conn *pgx.Conn, id string) error {
 	return err
 }
 
-// A session is told from any other that the server had by its process and its
-// start. Path is where a lock's information has it, behind the key.
+// A session is distinguished from any other that the server had by its process and its start.
+// Path is where a lock's information has it, behind the key.
 const identity = "pid || '-' || (extract(epoch FROM backend_start) * 1000000)::bigint"
 
 // holding finds the session $2 as long as it holds the advisory lock $1.

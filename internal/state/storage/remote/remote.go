@@ -1,9 +1,8 @@
-// Package remote keeps states in workspaces of HCP Terraform, and of what has its
-// interface: for the "remote" backend and for "cloud" blocks.
+// Package remote stores states in workspaces of HCP Terraform and compatible services, for the
+// "remote" backend and for "cloud" blocks.
 //
-// It owns the calls of that interface, how workspaces here are those there, and what is
-// known of a lock. It refuses to run anything there, and to connect before anything is
-// asked.
+// It owns the calls of that interface, how workspaces here are those there, and what is known
+// of a lock. It doesn't run anything there, or connect before anything is asked.
 package remote
 
 import (
@@ -35,12 +34,12 @@ func executing(t storage.Type) storage.Type { t.Executes = true; return t }
 func Schema() *schema.Block {
 	return shape(map[string]*schema.Attribute{
 		"name":   backendconfig.Optional(cty.String, "The one workspace whose state this is"),
-		"prefix": backendconfig.Optional(cty.String, "What the names of the workspaces begin with"),
+		"prefix": backendconfig.Optional(cty.String, "The prefix of the workspaces' names"),
 	})
 }
 
-// CloudSchema is the shape of cloud blocks. What is left out comes from TF_CLOUD_HOSTNAME,
-// TF_CLOUD_ORGANIZATION, TF_CLOUD_PROJECT and TF_WORKSPACE.
+// CloudSchema is the shape of cloud blocks. Anything that is left out comes from
+// TF_CLOUD_HOSTNAME, TF_CLOUD_ORGANIZATION, TF_CLOUD_PROJECT and TF_WORKSPACE.
 func CloudSchema() *schema.Block {
 	return shape(map[string]*schema.Attribute{
 		"name":    backendconfig.Optional(cty.String, "The one workspace whose state this is"),

@@ -170,7 +170,7 @@ func TestWhatIsTold(t *testing.T) {
 	if got := server.Outputs("net"); got != `{"o":{"type":"number","value":1}}` {
 		t.Errorf("outputs %s", got)
 	}
-	// What goes back, or to another lineage, is known to be wanted here.
+	// Older states, or other lineages, are wanted here.
 	for _, text := range []string{`{"serial":3,"lineage":"l"}`, `{"serial":9,"lineage":"m"}`, `{"serial":10,"lineage":"m","encrypted_data":"x"}`} {
 		storagetest.Do(t, s.Write(t.Context(), []byte(text)))
 		if got, n := server.State("net"); string(got) != text || n == 0 {
@@ -201,7 +201,7 @@ func TestLostAnswer(t *testing.T) {
 	storagetest.Do(t, s.Unlock(t.Context(), again))
 }
 
-// TestLockOfOthers: all that is known of a lock of another engine is the workspace.
+// TestLockOfOthers: all that is known of a lock of another program is the workspace.
 func TestLockOfOthers(t *testing.T) {
 	for _, terse := range []bool{false, true} {
 		server := &testservers.Remote{Terse: terse}

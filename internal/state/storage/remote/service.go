@@ -19,11 +19,11 @@ import (
 	"weir.dev/weir/internal/state/storage/rest"
 )
 
-// A service is an organization at a host. What it takes and answers is JSON:API.
+// A service is an organization at a host. Requests and answers are JSON:API.
 type service struct {
 	host, organization string
 	given              string   // the token of the configuration
-	services           []string // names under which the host tells the address
+	services           []string // names under which the host reports the address
 	run                string   // that this is a part of, for new states
 	hosts              func() (storage.Hosts, error)
 	client             *http.Client
@@ -104,7 +104,7 @@ func (s *service) discover(ctx context.Context, hosts storage.Hosts) (*url.URL, 
 		if text, _ := services[name].(string); text != "" {
 			base, err := at.Parse(text)
 			if err != nil || base.Scheme != "https" && base.Scheme != "http" {
-				return nil, fmt.Errorf("%s tells an address for %s that can't be used: %q", s.host, name, text)
+				return nil, fmt.Errorf("%s returned an invalid address for %s: %q", s.host, name, text)
 			}
 			base.Path = strings.TrimRight(base.Path, "/")
 			return base, nil
@@ -324,7 +324,7 @@ func (s *service) current(ctx context.Context, workspace string) (*version, erro
 	return answer.Data, err
 }
 
-// at is a client for an address that the service has told, which may be another server's.
+// at is a client for an address that the service has reported, which may be another server's.
 func (s *service) at(ctx context.Context, text string) (*rest.Client, rest.Request, error) {
 	c, err := s.connect(ctx)
 	if err != nil {
@@ -332,7 +332,7 @@ func (s *service) at(ctx context.Context, text string) (*rest.Client, rest.Reque
 	}
 	to, err := c.Base.Parse(text)
 	if err != nil || to.Scheme != "https" && to.Scheme != "http" {
-		return nil, rest.Request{}, fmt.Errorf("%s tells an address for a state that can't be used", s.host)
+		return nil, rest.Request{}, fmt.Errorf("%s returned an invalid address for a state", s.host)
 	}
 	other := &rest.Client{HTTP: c.HTTP, Base: url.URL{Scheme: to.Scheme, Host: to.Host, User: to.User}, Patience: c.Patience, Say: c.Say}
 	if sameorigin.Same(&c.Base, to) {

@@ -62,7 +62,7 @@ func (s *store) get(ctx context.Context) ([]byte, *version, error) {
 	return state, v, err
 }
 
-// Write makes a new version. The service takes one only from whoever has the lock, so
+// Write makes a new version. The service takes one only from the caller that has the lock, so
 // that it is taken for that moment where this store doesn't have it.
 func (s *store) Write(ctx context.Context, state []byte) error {
 	s.mu.Lock()
@@ -78,7 +78,7 @@ func (s *store) Write(ctx context.Context, state []byte) error {
 		}
 		if got {
 			defer func() { _ = s.b.unlock(context.WithoutCancel(ctx), w.ID, "unlock") }()
-		} // else whoever has it may be who asked to write without a lock: the service decides
+		} // else the caller that has it may be who asked to write without a lock: the service decides
 	}
 	return s.write(ctx, w, state)
 }
@@ -102,7 +102,7 @@ func (s *store) write(ctx context.Context, w *workspace, state []byte) error {
 	}
 	attributes := map[string]any{
 		"serial": *head.Serial, "md5": hex.EncodeToString(sum[:]), "lineage": head.Lineage,
-		// What may replace what was found out before; the service only sees numbers.
+		// The conditions for replacing an earlier result; the service only sees numbers.
 		"force": now != nil && (!s.known || *head.Serial <= serial || head.Lineage != s.lineage),
 	}
 	if head.Outputs != nil {
@@ -113,7 +113,7 @@ func (s *store) write(ctx context.Context, w *workspace, state []byte) error {
 		// It may have arrived before, and the answer was lost.
 		there, found, problem := s.get(ctx)
 		if problem != nil || found == nil || found.ID == at || !bytes.Equal(there, state) {
-			return errors.Join(fmt.Errorf("the service refuses the state of %s: %w", s.id(), err), problem)
+			return errors.Join(fmt.Errorf("the service rejects the state of %s: %w", s.id(), err), problem)
 		}
 		v, err = found, nil
 	}
@@ -124,8 +124,8 @@ func (s *store) write(ctx context.Context, w *workspace, state []byte) error {
 	return nil
 }
 
-// A head is what the service wants to know of a state. Encrypted ones have no outputs
-// that could be told.
+// A head is what the service wants to know of a state. Encrypted ones have no outputs that
+// could be known.
 type head struct {
 	Serial  *int64
 	Lineage string

@@ -1,8 +1,8 @@
-// Package rest sends the requests of backends whose servers speak JSON over HTTP: again
-// where the server couldn't answer, and with answers that mean no as errors.
+// Package rest sends requests to backends that speak JSON over HTTP. It retries failed
+// requests, and returns rejections as errors.
 //
-// It owns trust in servers and certificates of clients, too. It refuses to know any
-// server's interface.
+// It owns trust in servers and certificates of clients, too. It doesn't know any server's
+// interface.
 package rest
 
 import (

@@ -17,7 +17,7 @@ import (
 type amazon struct {
 	mu   sync.Mutex
 	log  []string
-	fail string // a call that is refused
+	fail string // a call that is rejected
 }
 
 func (a *amazon) ServeHTTP(w http.ResponseWriter, r *http.Request) {

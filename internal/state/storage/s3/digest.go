@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// The table has the digest of the newest state: who reads another state from the
-// bucket waits for it. A run that is killed between the upload and the digest would
-// leave a state that nobody takes. So the digest of a state is announced before its
-// upload, in a text of the same item that other engines don't look at.
+// The table has the digest of the newest state: who reads another state from the bucket waits
+// for it. A run that is killed between the upload and the digest would leave a state that
+// nobody takes. So the digest of a state is announced before its upload, in a text of the same
+// item that other programs don't look at.
 const (
 	newest    = "Digest"
 	announced = "NextDigest"
@@ -39,8 +39,8 @@ func (s *store) stale(ctx context.Context, c *clients, content []byte) bool {
 	case is == "" || found[announced].S != is:
 		return true
 	}
-	// Its writer was killed, or has not come to it yet. Without the right to write,
-	// other engines wait for the next state.
+	// Its writer was killed, or has not come to it yet. Without the right to write, other
+	// programs wait for the next state.
 	_ = c.table.put(ctx, item("LockID", s.digestID(), newest, is), announced+" = :is", item(":is", is))
 	return false
 }

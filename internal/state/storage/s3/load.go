@@ -32,7 +32,7 @@ import (
 // for, and tries whether the services take the outcome.
 func (a *access) load(ctx context.Context) (aws.Config, error) {
 	if a.wire != nil && a.static() {
-		// Whoever gives the way to the services wants nothing from around it.
+		// A caller that gives the way to the services wants nothing from around it.
 		return aws.Config{
 			Region: a.region, HTTPClient: &http.Client{Transport: a.wire}, RetryMaxAttempts: a.tries,
 			Credentials: credentials.NewStaticCredentialsProvider(a.accessKey, a.secretKey, a.token),

@@ -95,8 +95,7 @@ func (s *store) itemHolder(ctx context.Context, c *clients) (*storage.LockInfo, 
 	return holder, found["Info"].S, err
 }
 
-// Holder implements storage.Held: who put the object or, where there is none, the
-// item.
+// Holder implements storage.Held: who put the object or, without one, the item.
 func (s *store) Holder(ctx context.Context) (*storage.LockInfo, error) {
 	c, err := s.b.open(ctx)
 	if err != nil {

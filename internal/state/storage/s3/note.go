@@ -34,7 +34,7 @@ func (s *store) SetNote(ctx context.Context, note []byte) error {
 	return s.noting(err)
 }
 
-// noting tells where a policy is for the state and its lock alone.
+// noting reports where a policy is for the state and its lock alone.
 func (s *store) noting(err error) error {
 	if err == nil || status(err) != http.StatusForbidden && status(err) != http.StatusUnauthorized {
 		return err

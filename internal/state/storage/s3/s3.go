@@ -1,10 +1,10 @@
-// Package s3 keeps states as objects in a bucket, one for each workspace, in
-// the layout and with the locks of the incumbents: an object beside the state,
-// an item in a DynamoDB table, or both.
+// Package s3 stores states as objects in a bucket, one for each workspace, in the layout and
+// with the locks of OpenTofu and Terraform: an object beside the state, an item in a DynamoDB
+// table, or both.
 //
-// It owns these, the requests that they need, and how its arguments and the
-// environment become credentials of the AWS SDK. It refuses to look into the
-// states, and to connect before anything is asked.
+// It owns these, the requests that they need, and how its arguments and the environment become
+// credentials of the AWS SDK. It doesn't look into the states, or connect before anything is
+// asked.
 package s3
 
 import (

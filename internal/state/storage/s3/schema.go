@@ -15,7 +15,7 @@ func Schema() *schema.Block {
 		"bucket":               required(aText("The bucket")),
 		"key":                  required(aText("The key of the state in the bucket")),
 		"region":               aText("The region of the bucket and of the table"),
-		"workspace_key_prefix": aText("What the keys of other workspaces begin with, env: by default"),
+		"workspace_key_prefix": aText("The prefix of other workspaces' keys, env: by default"),
 
 		"use_lockfile":   aBool("Whether an object beside the state is the lock"),
 		"dynamodb_table": aText("The DynamoDB table for locks and digests"),

@@ -69,7 +69,7 @@ const badDigest = `state data in S3 does not have the expected content.
 
 The table has the digest of another state. Either the bucket is slow to show what was written last, and a minute or two help, or a run ended between the two, or somebody changed one of them. If it stays so, make sure that the state is the right one and set Digest in the item of the DynamoDB table to: %s`
 
-// get reads an object, nil where there is none.
+// get reads an object, nil without one.
 func (s *store) get(ctx context.Context, c *clients, key string) (content []byte, tag string, err error) {
 	header := http.Header{}
 	s.b.sealing.get(header)

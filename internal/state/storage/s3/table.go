@@ -90,7 +90,7 @@ func (t *table) call(ctx context.Context, name string, c call) ([]byte, error) {
 	return a.content, nil
 }
 
-// get reads texts of an item, nil where there is none.
+// get reads texts of an item, nil without one.
 func (t *table) get(ctx context.Context, id string, names ...string) (texts, error) {
 	content, err := t.call(ctx, "GetItem", call{Key: item("LockID", id), ProjectionExpression: "LockID, " + strings.Join(names, ", "), ConsistentRead: true})
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package storagetest checks what every backend promises. Each has a test
-// that runs the suite on it.
+// Package storagetest tests the contract of every backend.
 package storagetest
 
 import (
@@ -288,7 +287,7 @@ func gone(t *testing.T) storage.LockInfo {
 	t.Helper()
 	left := info("killed")
 	if left.Info == "" {
-		t.Skip("here it can't be told whether processes have ended")
+		t.Skip("this system doesn't show whether processes have ended")
 	}
 	left.Info = anyProcess.ReplaceAllString(left.Info, "process 1073741823,")
 	if !left.Gone() {
@@ -319,7 +318,7 @@ func leftBehind(t *testing.T, s Subject) {
 	}
 	// A holder that is there keeps its lock.
 	if _, _, err := storage.Acquire(t.Context(), s.open(t), info("third"), storage.Taking{}); !errors.As(err, new(*storage.LockError)) {
-		t.Errorf("the lock of a run that goes on was taken over: %v", err)
+		t.Errorf("the lock of a running run was taken over: %v", err)
 	}
 	if err := b.Unlock(t.Context(), id); err != nil {
 		t.Error(err)

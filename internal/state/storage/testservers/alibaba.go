@@ -25,8 +25,8 @@ import (
 )
 
 // Alibaba is OSS with a bucket, Tablestore with a table named locks, STS and the metadata
-// service of ECS, as far as backends ask. Whoever asks as key has the secret "secret", and
-// what STS and ECS hand out is checked as well. Make it with NewAlibaba.
+// service of ECS, as far as backends ask. A caller that asks as key has the secret "secret",
+// and what STS and ECS hand out is checked as well. Make it with NewAlibaba.
 type Alibaba struct {
 	Bucket
 

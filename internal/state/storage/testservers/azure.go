@@ -13,9 +13,9 @@ import (
 	"sync"
 )
 
-// Azure keeps the blobs of a container named states as Azure Storage does, as far as
-// backends ask, whatever the account. It also makes tokens and tells access keys. The
-// zero value is ready.
+// Azure keeps the blobs of a container named states as Azure Storage does, as far as backends
+// ask, whatever the account. It also makes tokens and reports access keys. The zero value is
+// ready.
 type Azure struct {
 	mu    sync.Mutex
 	blobs map[string]*blob
@@ -33,7 +33,7 @@ type blob struct {
 	snapshots int
 }
 
-// AzureKey is the access key that it tells.
+// AzureKey is the access key that it reports.
 const AzureKey = "a2V5"
 
 // Lose has it take the next blob and not answer.

@@ -1,8 +1,7 @@
-// Package testservers has real servers that keep states, for tests of backends and
-// of the program.
+// Package testservers runs real state servers for tests of backends and of the program.
 //
-// It owns servers of the REST protocol, of Cloud Storage's API and of S3's, and starting
-// a PostgreSQL. It refuses to be imported by anything but tests.
+// It owns servers of the REST protocol, of Cloud Storage's API and of S3's, and starting a
+// PostgreSQL. It doesn't be imported by anything but tests.
 package testservers
 
 import (

@@ -33,7 +33,7 @@ const (
 // BaoToken is taken by the transit engine.
 const BaoToken = "bao-token"
 
-// Fail has it refuse everything from now on.
+// Fail has it reject everything from now on.
 func (s *Keys) Fail() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +146,7 @@ func unbase(text string) string {
 	return string(raw)
 }
 
-// azure asks for a token first, and tells for which audience.
+// azure asks for a token first, and reports for which audience.
 func (s *Keys) azure(w http.ResponseWriter, r *http.Request, alg, value string, note func(string) bool, answer func(int, any)) {
 	if r.Header.Get("Authorization") == "" {
 		w.Header().Set("WWW-Authenticate", `Bearer authorization="https://login.microsoftonline.com/tenant", resource="https://vault.azure.net"`)

@@ -23,8 +23,8 @@ import (
 	"sync"
 )
 
-// Oracle is Object Storage with the bucket states in the namespace ns, as far as backends
-// ask. Whoever has the private key may ask by the IDs tenancy/user/print and ST$token. Make
+// Oracle is Object Storage with the bucket states in the namespace ns, as far as backends ask.
+// A caller that has the private key may ask by the IDs tenancy/user/print and ST$token. Make
 // it with NewOracle.
 type Oracle struct {
 	key *rsa.PrivateKey
@@ -239,7 +239,7 @@ func (s *Oracle) session(key string) string {
 	return token
 }
 
-// verify checks the signature of a request, and tells who asks.
+// verify checks the signature of a request, and reports who asks.
 func (s *Oracle) verify(r *http.Request) (who string, err error) {
 	said := map[string]string{}
 	rest, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Signature ")

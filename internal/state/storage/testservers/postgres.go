@@ -33,7 +33,7 @@ func Postgres() (server string, stop func(), err error) {
 	}
 	clean := func() { os.RemoveAll(dir) }
 	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if os.Getuid() == 0 { // the server refuses to run as root
+	if os.Getuid() == 0 { // the server doesn't run as root
 		if attributes.Credential, err = someoneElse(dir); err != nil {
 			clean()
 			return "", nil, err

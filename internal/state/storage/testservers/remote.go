@@ -78,7 +78,7 @@ func (s *Remote) State(name string) (state []byte, versions int) {
 	return s.current(w).state, len(w.versions)
 }
 
-// Outputs are what was told of the outputs of a state.
+// Outputs are what was reported about the outputs of a state.
 func (s *Remote) Outputs(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +175,7 @@ func (s *Remote) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// archive has the states themselves, for whoever knows the address.
+// archive has the states themselves, for code that knows the address.
 func (s *Remote) archive(w http.ResponseWriter, r *http.Request, id string, body []byte) {
 	v := s.versions[id]
 	switch {
@@ -389,7 +389,7 @@ func (s *Remote) workspace(r *http.Request, w *space, user string, path []string
 	return nowhere
 }
 
-// store takes a new state, or what is told of it before it is uploaded.
+// store takes a new state, or what is reported about it before it is uploaded.
 func (s *Remote) store(r *http.Request, w *space, user string, body []byte) answer {
 	var d document
 	var given struct {

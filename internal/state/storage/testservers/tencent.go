@@ -18,8 +18,8 @@ import (
 )
 
 // Tencent is COS with a bucket, the API for tags and roles, and the metadata service of CVM,
-// as far as backends ask. Whoever asks as key has the secret "secret", and what is handed out
-// is checked as well. Make it with NewTencent.
+// as far as backends ask. A caller that asks as key has the secret "secret", and what is
+// handed out is checked as well. Make it with NewTencent.
 type Tencent struct {
 	Bucket
 

@@ -1,6 +1,5 @@
-// Smallaws serves a small AWS on loopback and, when it is given clones of public
-// modules, a module registry under /modreg/. It prints its address and runs until
-// it is told to end.
+// Smallaws serves a small AWS on loopback and, with clones of public modules, a module
+// registry under /modreg/. It prints its address and runs until an interrupt.
 package main
 
 import (
@@ -25,7 +24,7 @@ func main() {
 	port := flag.Int("port", 0, "the port to listen at; 0 takes any")
 	repos := flag.String("repos", "", "`directory` of clones named OWNER+terraform-PROVIDER-NAME for the module registry")
 	cache := flag.String("cache", filepath.Join(os.TempDir(), "smallaws"), "`directory` for archives of modules")
-	logFile := flag.String("log", "", "`file` for what couldn't be answered or was refused")
+	logFile := flag.String("log", "", "`file` for requests without an answer or with a rejection")
 	provider := flag.String("provider", "5.100.0", "the `release` of hashicorp/aws that the listed versions of modules have to admit")
 	flag.Parse()
 	if err := serve(*port, *repos, *cache, *logFile, *provider); err != nil {

@@ -1,5 +1,5 @@
-// Command standin is a provider plugin whose types are what a JSON file says, so that
-// configurations of providers that nobody can have are loaded, validated and planned.
+// Command standin is a provider plugin with the types of a JSON file. It loads, validates and
+// plans configurations of providers that tests can't install.
 //
 // The file has the name of the program with .json after it. Objects are what the
 // configuration says, with made-up values for computed attributes; nothing is kept.

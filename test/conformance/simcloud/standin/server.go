@@ -8,8 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// server answers what planning and applying ask. What it doesn't have is that of the
-// interface, which there isn't: nobody asks for it.
+// server answers what planning and applying ask. Other methods are those of the nil interface, and nobody calls them.
 type server struct {
 	tfprotov6.ProviderServer
 	d description
