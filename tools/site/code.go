@@ -22,10 +22,11 @@ var formatter = html.New(html.WithClasses(true))
 // colours returns the style sheet of highlighted code.
 func colours() ([]byte, error) {
 	var css bytes.Buffer
+	css.WriteString("@media (prefers-color-scheme: light) {\n") // the dark style leaves some classes out
 	if err := formatter.WriteCSS(&css, styles.Get("github")); err != nil {
 		return nil, err
 	}
-	css.WriteString("@media (prefers-color-scheme: dark) {\n")
+	css.WriteString("}\n@media (prefers-color-scheme: dark) {\n")
 	if err := formatter.WriteCSS(&css, styles.Get("github-dark")); err != nil {
 		return nil, err
 	}
