@@ -50,7 +50,7 @@ oci_credentials "t.example.com" {
 		{"oci_default_credentials {\n  docker_credentials_helper = \"all\"\n  docker_style_config_files = [\"one.json\"]\n}\n", "a.example.com/x/y", "one"},
 		{"oci_default_credentials {\n  docker_credentials_helper = \"all\"\n  docker_style_config_files = []\n}\n", "a.example.com/x/y", "all"},
 		{"oci_default_credentials {\n  docker_style_config_files = [\"none.json\"]\n}\n", "a.example.com/x/y", "! none.json can't be read"},
-		{"oci_default_credentials {\n  discover_ambient_credentials = false\n  docker_style_config_files = []\n}\n", "a.example.com/x", "? leave one of the two out"},
+		{"oci_default_credentials {\n  discover_ambient_credentials = false\n  docker_style_config_files = []\n}\n", "a.example.com/x", "? remove one of the two"},
 		{"oci_credentials \"a.example.com\" {}\n", "a.example.com/x", "? takes either"},
 		{"oci_credentials \"a.example.com\" {\n  username = \"a\"\n  access_token = \"b\"\n}\n", "a.example.com/x", "? takes either"},
 		{"oci_credentials \"a.example.com/x\" {\n  docker_credentials_helper = \"all\"\n}\n", "a.example.com/x", "? whole registries only"},

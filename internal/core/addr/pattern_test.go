@@ -169,8 +169,8 @@ func TestRenaming(t *testing.T) {
 		{"**.aws_vpc.x", "**.aws_vpc.main", `aws_vpc.x>aws_vpc.main module.net.aws_vpc.x>module.net.aws_vpc.main module.net.module.sub.aws_vpc.x>module.net.module.sub.aws_vpc.main module.region["eu-1"].aws_vpc.x>module.region["eu-1"].aws_vpc.main module.netting.aws_vpc.x>module.netting.aws_vpc.main`},
 		{"module.region.aws_*.x", "aws_*.x", ""}, // none of its instances
 		{"*.web_a", "-*.x", "a name is expected"},
-		{"aws_*.x", "aws_*.y_*", "both need as many"},
-		{"aws_*.x", "**.x.y", "both need as many"},
+		{"aws_*.x", "aws_*.y_*", "both need the same number"},
+		{"aws_*.x", "**.x.y", "both need the same number"},
 		{"aws_*.x", "aws_vpc.y", "write a star where each"},
 		{"module.net*", "aws_*.x", "both have to be modules"},
 		{"aws_vpc.x", "aws_*.x", "only a pattern can become"},

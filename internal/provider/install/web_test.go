@@ -251,8 +251,8 @@ func TestRegistry(t *testing.T) {
 		"the list of checksums doesn't": func() { s.pages["/files/sums"] = []byte("x") },
 		"list of checksums can't be":    func() { delete(s.pages, "/files/sums") },
 		"needs plugin protocol 4.0":     func() { release["protocols"] = []string{"4.0"} },
-		"told one for plan9":            func() { release["os"] = "plan9" },
-		"address that can't be used":    func() { release["download_url"] = "file:///etc/passwd" },
+		"named one for plan9":           func() { release["os"] = "plan9" },
+		"an invalid address":            func() { release["download_url"] = "file:///etc/passwd" },
 		"doesn't have the checksum":     func() { s.pages["/files/a.zip"] = []byte("PK") },
 	} {
 		before := make(object)

@@ -125,9 +125,9 @@ func TestDiscover(t *testing.T) {
 		`{"login.v1": {"authz": "/a", "token": "/t"}}`:                                             "no client",
 		`{"login.v1": {"client": "x", "authz": "/a", "token": "/t", "grant_types": ["password"]}}`: "only one that is supported",
 		`{"login.v1": {"client": "x", "authz": "/a", "token": "/t", "ports": [80, 90]}}`:           "1024",
-		`{"login.v1": {"client": "x", "authz": "ftp://a", "token": "/t"}}`:                         "can't be used",
-		`{"login.v1": {"client": "x", "authz": "/a"}}`:                                             "can't be used",
-		`{"login.v1": "x"}`: "isn't understood",
+		`{"login.v1": {"client": "x", "authz": "ftp://a", "token": "/t"}}`:                         "invalid login address",
+		`{"login.v1": {"client": "x", "authz": "/a"}}`:                                             "invalid login address",
+		`{"login.v1": "x"}`: "invalid login settings",
 	} {
 		if _, err := discover(t, host(t, document)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error is %v, want %q", document, err, want)

@@ -147,7 +147,7 @@ func TestConfig(t *testing.T) {
 		"no path":     {nil, text("path", "/"), "Invalid backend configuration: The \"path\" attribute value must not be empty."},
 		"bad scheme":  {nil, text("scheme", "ftp"), "Invalid backend configuration: The address of the agent is"},
 		"no file":     {nil, text("ca_file", "none"), "Invalid backend configuration: The file can't be read: no such file"},
-		"no pair":     {nil, text("cert_file", "token"), "Invalid backend configuration: What ca_file, cert_file and key_file name can't be used"},
+		"no pair":     {nil, text("cert_file", "token"), "Invalid backend configuration: The files of ca_file, cert_file and key_file can't be used"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, got := made(dir, test.env, test.values)
