@@ -165,13 +165,13 @@ func (d *Display) Event(e event.Event) {
 func (d *Display) stopping() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	what := "Waiting for running operations"
+	what := "Waiting for operations"
 	switch n := len(d.rows); n {
 	case 0:
 	case 1:
 		what = "Waiting for " + d.rows[0].name
 	default:
-		what = fmt.Sprintf("Waiting for %d running operations", n)
+		what = fmt.Sprintf("Waiting for %d operations", n)
 	}
 	return "\n" + ansi.Wrap("Interrupt received. "+what+"; nothing new starts, and the state is saved. After another Ctrl-C they get one more second.", d.width()) + "\n\n"
 }
