@@ -41,7 +41,7 @@ var showCommand = &command{
 		fs.StringVar(&o.Plan, "plan", "", "Show the saved plan at `PATH`.")
 		fs.BoolFunc("steps", "Show the steps of a saved plan with their prerequisites (default: true).", o.SetSteps)
 		fs.StringVar(&o.Module, "module", "", "Show the declarations of the module in `DIR`; requires -json.")
-		fs.BoolVar(&o.Config, "config", false, "Show the configuration. Requires -json.")
+		fs.BoolVar(&o.Config, "config", false, "Show the configuration; requires -json.")
 		return func(ctx context.Context, args []string) int {
 			if len(args) > 0 {
 				o.Path, o.Addresses = args[0], args[1:]

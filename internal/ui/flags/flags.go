@@ -40,7 +40,7 @@ func (f *State) Register(fs *flag.FlagSet) {
 
 // RegisterLock registers those about the lock alone.
 func (f *State) RegisterLock(fs *flag.FlagSet) {
-	fs.BoolVar(&f.Lock, "lock", true, "Don't lock the state. Dangerous if other runs may use it at the same time.")
+	fs.BoolVar(&f.Lock, "lock", true, "Don't lock the state; dangerous beside other runs.")
 	fs.DurationVar(&f.Timeout, "lock-timeout", 0, "Wait up to `DURATION`, such as 30s, for a lock that somebody else holds.")
 }
 

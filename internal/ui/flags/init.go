@@ -37,7 +37,7 @@ func (i *Init) RegisterStates(fs *flag.FlagSet) {
 	fs.Var(&i.BackendConfig, "backend-config", "Complete the backend block with `NAME=VALUE` or a file of lines; repeatable.")
 	fs.BoolVar(&i.Reconfigure, "reconfigure", false, "Use the configured backend, and copy no states from the previous one.")
 	fs.BoolVar(&i.MigrateState, "migrate-state", false, "Copy states from the previous backend to the configured one.")
-	fs.BoolVar(&i.ForceCopy, "force-copy", false, "Answer yes to all questions about copying states. Implies -migrate-state.")
+	fs.BoolVar(&i.ForceCopy, "force-copy", false, "Copy states without questions; implies -migrate-state.")
 	fs.BoolVar(&i.Upgrade, "upgrade", false, "Select the newest allowed versions, whatever the lock file says.")
 }
 
