@@ -102,7 +102,11 @@ func applyStack(ctx context.Context, s *settings) error {
 	if err != nil {
 		return err
 	}
-	if err := work.Note(ctx, d, who(), whole, upstreams); err != nil {
+	whole.By = who()
+	if err = work.Sign(ctx, d, &whole); err == nil {
+		err = work.Note(ctx, d, who(), whole, upstreams)
+	}
+	if err != nil {
 		return fmt.Errorf("the store can't be used: %w. Is there a worker? See \"weir stacks worker -help\"", err)
 	}
 	if s.on == "local" {
@@ -192,18 +196,8 @@ func (s *settings) local(ctx context.Context, d depot.Depot, whole rounds.Whole)
 	answers := bufio.NewScanner(s.in)
 	l := &rounds.Local{Steps: w, Most: s.parallelism, Told: s.tells(map[string]rounds.Phase{})}
 	l.Ask = func(st rounds.Status) (rounds.Decision, error) {
-		if st.Phase == rounds.Doubtful {
-			return rounds.Decision{Kind: rounds.Cancel, By: "nobody, because objects are in doubt: " + strings.Join(st.Plan.Doubts, ", ")}, nil
-		}
-		s.showPlan(ctx, d, st)
-		if !s.input || s.json {
-			return rounds.Decision{Kind: rounds.Reject, By: "nobody, because nobody can be asked"}, nil
-		}
-		fmt.Fprintf(s.out, "Apply this to %s? Only 'yes' will be accepted: ", st.Deployment)
-		if answers.Scan() && answers.Text() == "yes" {
-			return rounds.Decision{Kind: rounds.Approve, By: who()}, nil
-		}
-		return rounds.Decision{Kind: rounds.Reject, By: who()}, nil
+		said := s.ask(ctx, d, st, answers)
+		return said, work.SignDecision(ctx, d, st.Asked(), &said)
 	}
 	ok := true
 	for _, o := range l.Run(ctx, whole) {
@@ -213,6 +207,25 @@ func (s *settings) local(ctx context.Context, d depot.Depot, whole rounds.Whole)
 		return errTold
 	}
 	return nil
+}
+
+// ask asks a person about a deployment that waits.
+func (s *settings) ask(ctx context.Context, d depot.Depot, st rounds.Status, answers *bufio.Scanner) rounds.Decision {
+	said := rounds.Decision{Kind: rounds.Reject, Plan: st.Plan.Plan, Author: rounds.Author{By: who()}}
+	if st.Phase == rounds.Doubtful {
+		said.Kind, said.By = rounds.Cancel, "nobody, because objects are in doubt: "+strings.Join(st.Plan.Doubts, ", ")
+		return said
+	}
+	s.showPlan(ctx, d, st)
+	if !s.input || s.json {
+		said.By = "nobody, because nobody can be asked"
+		return said
+	}
+	fmt.Fprintf(s.out, "Apply this to %s? Only 'yes' will be accepted: ", st.Deployment)
+	if answers.Scan() && answers.Text() == "yes" {
+		said.Kind = rounds.Approve
+	}
+	return said
 }
 
 // tells is notified of statuses, and says what has changed.

@@ -24,11 +24,13 @@ import (
 	"syscall"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 
 	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/sys/durable"
+	"weir.dev/weir/temporal/access"
 	"weir.dev/weir/temporal/depot"
 	"weir.dev/weir/temporal/rounds"
 	"weir.dev/weir/temporal/work"
@@ -179,7 +181,21 @@ func (s *settings) dial(ctx context.Context) (client.Client, error) {
 	o.HostPort = cmp.Or(s.address, o.HostPort, fmt.Sprintf("127.0.0.1:%d", temporalPort))
 	o.Namespace = cmp.Or(s.namespace, o.Namespace, client.DefaultNamespace)
 	o.Logger = quiet{}
+	// Another Temporal has its own means, such as keys and certificates. Without these the
+	// server is a worker's, or one that asks nobody and ignores the credential.
+	if o.Credentials == nil && o.HeadersProvider == nil && o.ConnectionOptions.TLS == nil {
+		token, err := s.token(false)
+		if err != nil {
+			return nil, err
+		}
+		if token != "" {
+			o.HeadersProvider = access.Headers{Token: token}
+		}
+	}
 	c, err := client.DialContext(ctx, o)
+	if denied := (*serviceerror.PermissionDenied)(nil); errors.As(err, &denied) {
+		return nil, fmt.Errorf("the Temporal server at %s rejects this user: the token of its store is missing or wrong. Set WEIR_STORE_TOKEN to what the file token in the data directory of its worker has", o.HostPort)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("no Temporal server answers at %s: %w. Start one, and a worker, with:\n    weir stacks worker\nor say where there is one with -temporal=ADDRESS or TEMPORAL_ADDRESS", o.HostPort, err)
 	}
@@ -231,7 +247,7 @@ func (s *settings) token(make bool) (string, error) {
 	if err := os.MkdirAll(s.data, 0o700); err != nil {
 		return "", err
 	}
-	var own [16]byte
+	var own [32]byte
 	if _, err := rand.Read(own[:]); err != nil {
 		return "", err
 	}

@@ -60,7 +60,7 @@ func TestToken(t *testing.T) {
 		t.Errorf("before there is one: %q, %v", none, err)
 	}
 	first, err := s.token(true)
-	if err != nil || len(first) != 32 {
+	if err != nil || len(first) != 64 {
 		t.Fatalf("the token is %q, %v", first, err)
 	}
 	if again, err := s.token(true); again != first || err != nil {

@@ -135,6 +135,10 @@ func decision(kind string) func(context.Context, *settings) error {
 			return err
 		}
 		defer c.Close()
+		store, err := s.depot()
+		if err != nil {
+			return err
+		}
 		stack, err := s.named()
 		if err != nil {
 			return err
@@ -148,9 +152,10 @@ func decision(kind string) func(context.Context, *settings) error {
 			if len(s.deployments) > 0 && !slices.Contains(s.deployments, st.Deployment) || !slices.Contains(about, st.Phase) || !strings.HasPrefix(st.Plan.Plan, s.plan) {
 				continue
 			}
-			d := rounds.Decision{Kind: kind, By: who(), Plan: s.plan, Settlement: s.settle}
-			if kind == rounds.Approve {
-				d.Plan = st.Plan.Plan // what the list showed, and no later one
+			// The plan is what the list showed, and no later one.
+			d := rounds.Decision{Kind: kind, Plan: st.Plan.Plan, Settlement: s.settle, Author: rounds.Author{By: who()}}
+			if err := work.SignDecision(ctx, store, st.Asked(), &d); err != nil {
+				return fmt.Errorf("the store can't sign this: %w", err)
 			}
 			if err := flow.Decide(ctx, c, stack, st.Deployment, d); err != nil {
 				return err

@@ -18,7 +18,7 @@ import (
 )
 
 func workerFlags(f *flag.FlagSet, s *settings) {
-	f.StringVar(&s.listen, "listen", "127.0.0.1", "Listen on `IP`; only in trusted networks, as the server has no authentication.")
+	f.StringVar(&s.listen, "listen", "127.0.0.1", "Listen on `IP`; only in trusted networks, as nothing is encrypted.")
 	f.IntVar(&s.parallelism, "parallelism", 2*runtime.NumCPU(), "Limit concurrent steps of this worker.")
 	f.IntVar(&s.port, "port", temporalPort, "Run the server at `PORT`, and the store at the next one.")
 	f.BoolVar(&s.serveOnly, "only-serve", false, "Run the server and the store for other workers, and no steps.")
@@ -84,7 +84,10 @@ func (s *settings) serve() (stop func(), err error) {
 	if namespace == "" {
 		namespace = "default"
 	}
-	end, err := serve.Start(serve.Options{File: filepath.Join(s.data, "temporal.db"), IP: s.listen, Port: s.port, Namespace: namespace})
+	if err := serve.Free(s.listen, s.port+1); err != nil {
+		return nil, err
+	}
+	end, err := serve.Start(serve.Options{File: filepath.Join(s.data, "temporal.db"), IP: s.listen, Port: s.port, Namespace: namespace, Token: token})
 	if err != nil {
 		return nil, err
 	}

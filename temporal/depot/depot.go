@@ -43,6 +43,9 @@ type Depot interface {
 	Write(ctx context.Context, l Lease, file string, from int64, data []byte) error
 	// Remove removes a file; that none exists is fine.
 	Remove(ctx context.Context, l Lease, file string) error
+	// Sign signs texts with the key of the depot, which is made when it is first needed and
+	// never leaves it. Equal texts have equal signatures, so that whoever may sign can check.
+	Sign(ctx context.Context, texts []string) (signatures []string, err error)
 }
 
 // ErrFenced is returned to the caller that had a lease that somebody else has had since.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -141,5 +144,37 @@ func TestHold(t *testing.T) {
 	short, end := context.WithCancel(t.Context())
 	if _, err := Wait(short, d, "a", "five", time.Minute, func() { waits++; end() }); waits != 1 || !errors.Is(err, context.Canceled) {
 		t.Errorf("after %d tries: %v", waits, err)
+	}
+}
+
+// TestSign: the key lasts, belongs to one depot, and is its owner's alone.
+func TestSign(t *testing.T) {
+	d, other := &Dir{Root: t.TempDir()}, &Dir{Root: t.TempDir()}
+	server := httptest.NewServer(Serve(d, "secret"))
+	defer server.Close()
+	first, err := d.Sign(t.Context(), []string{"a", "b"})
+	if err != nil || len(first) != 2 || first[0] == first[1] {
+		t.Fatalf("signed %v, %v", first, err)
+	}
+	for name, depot := range map[string]Depot{"again": &Dir{Root: d.Root}, "remote": &Remote{URL: server.URL, Token: "secret", HTTP: server.Client()}} {
+		if got, err := depot.Sign(t.Context(), []string{"a", "b"}); err != nil || !slices.Equal(got, first) {
+			t.Errorf("%s: signed %v, %v", name, got, err)
+		}
+	}
+	if got, err := other.Sign(t.Context(), []string{"a"}); err != nil || got[0] == first[0] {
+		t.Errorf("another depot signed %v, %v", got, err)
+	}
+	if got, err := (&Remote{URL: server.URL, Token: "wrong", HTTP: server.Client()}).Sign(t.Context(), []string{"a"}); err == nil {
+		t.Errorf("without the token: %v", got)
+	}
+	path := filepath.Join(d.Root, keyFile)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("others can read the key: %v, %v", info, err)
+	}
+	if err := os.WriteFile(path, []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.Sign(t.Context(), []string{"a"}); err == nil {
+		t.Errorf("with a damaged key: %v", got)
 	}
 }

@@ -22,6 +22,7 @@ type request struct {
 	From   int64         `json:"from,omitempty"`
 	Hash   string        `json:"hash,omitempty"`
 	Data   []byte        `json:"data,omitempty"`
+	Texts  []string      `json:"texts,omitempty"`
 	Method string        `json:"method"`
 }
 
@@ -30,6 +31,7 @@ type answer struct {
 	Data    []byte            `json:"data,omitempty"`
 	Hash    string            `json:"hash,omitempty"`
 	Files   map[string][]byte `json:"files,omitempty"`
+	Texts   []string          `json:"texts,omitempty"`
 	Problem string            `json:"problem,omitempty"`
 	Kind    string            `json:"kind,omitempty"`
 	Holder  string            `json:"holder,omitempty"`
@@ -88,6 +90,8 @@ func carryOut(ctx context.Context, d Depot, q request) (a answer, err error) {
 		err = d.Write(ctx, q.Lease, q.File, q.From, q.Data)
 	case "remove":
 		err = d.Remove(ctx, q.Lease, q.File)
+	case "sign":
+		a.Texts, err = d.Sign(ctx, q.Texts)
 	default:
 		err = fmt.Errorf("there is no request %q: one of the programs is older", q.Method)
 	}
@@ -203,4 +207,13 @@ func (r *Remote) Write(ctx context.Context, l Lease, file string, from int64, da
 func (r *Remote) Remove(ctx context.Context, l Lease, file string) error {
 	_, err := r.ask(ctx, request{Method: "remove", Lease: l, File: file})
 	return err
+}
+
+// Sign implements Depot.
+func (r *Remote) Sign(ctx context.Context, texts []string) ([]string, error) {
+	a, err := r.ask(ctx, request{Method: "sign", Texts: texts})
+	if err == nil && len(a.Texts) != len(texts) {
+		err = fmt.Errorf("the store at %s signed %d texts in place of %d", r.URL, len(a.Texts), len(texts))
+	}
+	return a.Texts, err
 }

@@ -8,6 +8,7 @@ package flow
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -50,7 +51,11 @@ func options(ctx workflow.Context) workflow.Context {
 const beat = 3 * time.Second
 
 // Carried is what the workflow of a deployment knows of what it did before.
-type Carried struct{ Last rounds.Status }
+type Carried struct {
+	Last rounds.Status
+	// Pending are requests that came before the history became too long.
+	Pending []rounds.Request `json:",omitempty"`
+}
 
 // Deployment is the workflow of a deployment.
 func Deployment(ctx workflow.Context, carried Carried) error {
@@ -58,28 +63,58 @@ func Deployment(ctx workflow.Context, carried Carried) error {
 	if err := workflow.SetQueryHandler(ctx, statusQuery, func() (rounds.Status, error) { return h.last, nil }); err != nil {
 		return err
 	}
-	requests := workflow.GetSignalChannel(ctx, requestSignal)
+	q := queue[rounds.Request]{workflow.GetSignalChannel(ctx, requestSignal), carried.Pending}
 	for {
-		var r rounds.Request
-		requests.Receive(ctx, &r)
-		h.begin()
+		r := q.next(ctx)
+		h.begin(r)
 		status := h.last
 		if r.ID != status.Request || !status.Phase.Over() { // else it was sent twice
 			status = rounds.Deploy(h, r)
 		}
 		if r.Parent != "" {
 			// A parent that is gone needn't know.
-			_ = workflow.SignalExternalWorkflow(ctx, r.Parent, "", overSignal, status).Get(ctx, nil)
+			_ = workflow.SignalExternalWorkflow(ctx, r.Parent, "", overSignal, Brief(status)).Get(ctx, nil)
 		}
-		if requests.Len() > 0 {
-			continue
-		}
-		if r.Destroy && status.Phase == rounds.Done {
+		switch {
+		case r.Destroy && status.Phase == rounds.Done && !q.waits():
 			return nil
+		case tooLong(ctx) && (h.version >= rounds.Signed || !q.waits()):
+			return workflow.NewContinueAsNewError(ctx, Deployment, Carried{status, q.rest()})
 		}
-		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return workflow.NewContinueAsNewError(ctx, Deployment, Carried{status})
+	}
+}
+
+// tooLong reports whether a workflow is to go on with a history of its own, which the
+// server suggests long before it rejects more events.
+func tooLong(ctx workflow.Context) bool { return workflow.GetInfo(ctx).GetContinueAsNewSuggested() }
+
+// A queue has what was asked of a workflow and isn't begun: first what the run before it
+// left, then the signals.
+type queue[T any] struct {
+	signals workflow.ReceiveChannel
+	left    []T
+}
+
+func (q *queue[T]) waits() bool { return len(q.left) > 0 || q.signals.Len() > 0 }
+
+// next waits for the next one.
+func (q *queue[T]) next(ctx workflow.Context) (v T) {
+	if len(q.left) > 0 {
+		v, q.left = q.left[0], q.left[1:]
+		return v
+	}
+	q.signals.Receive(ctx, &v)
+	return v
+}
+
+// rest is all that waits. A new run gets no signals that this one had.
+func (q *queue[T]) rest() []T {
+	for {
+		var v T
+		if !q.signals.ReceiveAsync(&v) {
+			return q.left
 		}
+		q.left = append(q.left, v)
 	}
 }
 
@@ -88,14 +123,22 @@ type host struct {
 	ctx       workflow.Context
 	decisions workflow.ReceiveChannel
 	last      rounds.Status
+	request   rounds.Request
 	cancelled bool
+	version   int
 }
 
 // begin forgets what was said of what came before.
-func (h *host) begin() {
-	h.cancelled = false
+func (h *host) begin(r rounds.Request) {
+	h.request, h.cancelled = r, false
+	h.version = version(h.ctx)
 	for d := (rounds.Decision{}); h.decisions.ReceiveAsync(&d); {
 	}
+}
+
+// version is the version of the rounds that a workflow began with.
+func version(ctx workflow.Context) int {
+	return int(max(0, workflow.GetVersion(ctx, "rounds", workflow.DefaultVersion, rounds.Version)))
 }
 
 // step runs an activity, and cancels it when somebody says so.
@@ -104,20 +147,45 @@ func (h *host) step(result any, name string, args ...any) error {
 	defer cancel()
 	f := workflow.ExecuteActivity(ctx, name, args...)
 	for !f.IsReady() {
+		var said *rounds.Decision
 		s := workflow.NewSelector(ctx)
 		s.AddFuture(f, func(workflow.Future) {})
 		s.AddReceive(h.decisions, func(c workflow.ReceiveChannel, _ bool) {
-			var d rounds.Decision
-			c.Receive(h.ctx, &d)
-			if d.Kind == rounds.Cancel {
-				h.cancelled = true
-				cancel()
-			}
+			said = new(rounds.Decision)
+			c.Receive(h.ctx, said)
 		})
 		s.Select(h.ctx)
+		if said != nil && said.Kind == rounds.Cancel && !h.cancelled && h.counts(*said) {
+			h.cancelled = true
+			cancel()
+		}
 	}
 	return told(f.Get(h.ctx, result))
 }
+
+// counts reports whether a decision is to be followed while a step is under way.
+func (h *host) counts(d rounds.Decision) bool {
+	if h.version < rounds.Signed {
+		return true
+	}
+	problem, err := h.Check(h.request, d)
+	return problem == "" && err == nil
+}
+
+// Check is made by the worker that has the workflow, beside the steps: it mustn't wait for one
+// of these to end.
+func (h *host) Check(r rounds.Request, d rounds.Decision) (problem string, err error) {
+	ctx := workflow.WithLocalActivityOptions(h.ctx, workflow.LocalActivityOptions{
+		ScheduleToCloseTimeout: time.Minute,
+		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second},
+	})
+	if err := workflow.ExecuteLocalActivity(ctx, "Check", r, d).Get(ctx, &problem); err != nil {
+		problem = "it couldn't be checked: " + told(err).Error()
+	}
+	return problem, nil
+}
+
+func (h *host) Version() int { return h.version }
 
 // told is the error of an activity as people read it.
 func told(err error) error {
@@ -138,8 +206,8 @@ func (h *host) Apply(r rounds.Request, planned rounds.Planned) (a rounds.Applied
 	return a, err
 }
 
-func (h *host) Settle(r rounds.Request, s rounds.Settlement) (problem string, err error) {
-	err = h.step(&problem, "Settle", r, s)
+func (h *host) Settle(r rounds.Request, said rounds.Decision) (problem string, err error) {
+	err = h.step(&problem, "Settle", r, said)
 	return problem, err
 }
 
@@ -180,38 +248,54 @@ func remember(ctx workflow.Context, what any) {
 	}
 }
 
+// Waiting has what a stack was asked for before its history became too long.
+type Waiting struct {
+	Pending []rounds.Whole `json:",omitempty"`
+}
+
 // Stack is the workflow of a stack.
-func Stack(ctx workflow.Context) error {
+func Stack(ctx workflow.Context, carried Waiting) error {
 	c := &conductor{ctx: options(ctx), over: workflow.GetSignalChannel(ctx, overSignal)}
 	if err := workflow.SetQueryHandler(ctx, statusQuery, func() (rounds.Overview, error) { return c.last, nil }); err != nil {
 		return err
 	}
-	requests := workflow.GetSignalChannel(ctx, requestSignal)
+	q := queue[rounds.Whole]{workflow.GetSignalChannel(ctx, requestSignal), carried.Pending}
 	for {
-		var w rounds.Whole
-		requests.Receive(ctx, &w)
+		w := q.next(ctx)
+		c.version = version(ctx)
 		rounds.Conduct(c, w)
-		if requests.Len() > 0 {
-			continue
-		}
-		if info := workflow.GetInfo(ctx); info.GetContinueAsNewSuggested() {
-			return workflow.NewContinueAsNewError(ctx, Stack)
+		if tooLong(ctx) && (c.version >= rounds.Signed || !q.waits()) {
+			return workflow.NewContinueAsNewError(ctx, Stack, Waiting{q.rest()})
 		}
 	}
 }
 
 // A conductor carries out what is around the deployments of a stack.
 type conductor struct {
-	ctx  workflow.Context
-	over workflow.ReceiveChannel
-	last rounds.Overview
+	ctx     workflow.Context
+	over    workflow.ReceiveChannel
+	last    rounds.Overview
+	version int
 }
+
+// atOnce is how many deployments one activity begins: what an activity is given has a limit
+// of 2 MiB.
+const atOnce = 500
 
 func (c *conductor) Begin(list []rounds.Request) error {
 	for i := range list {
 		list[i].Parent = workflow.GetInfo(c.ctx).WorkflowExecution.ID
 	}
-	return told(workflow.ExecuteActivity(c.ctx, "Begin", list).Get(c.ctx, nil))
+	each := atOnce
+	if c.version < rounds.Signed {
+		each = max(1, len(list))
+	}
+	for some := range slices.Chunk(list, each) {
+		if err := workflow.ExecuteActivity(c.ctx, "Begin", some).Get(c.ctx, nil); err != nil {
+			return told(err)
+		}
+	}
+	return nil
 }
 
 func (c *conductor) Next() (s rounds.Status, err error) {

@@ -40,7 +40,11 @@ func (s *steps) Plan(context.Context, rounds.Request) (rounds.Planned, error) {
 }
 
 func (s *steps) Apply(ctx context.Context, _ rounds.Request, p rounds.Planned, again bool) (rounds.Applied, error) {
-	s.done = append(s.done, "apply "+p.Plan)
+	by := ""
+	if p.Approval != nil && p.Approval.Plan == p.Plan {
+		by = " by " + p.Approval.By
+	}
+	s.done = append(s.done, "apply "+p.Plan+by)
 	if again {
 		s.done = append(s.done, "again")
 	}
@@ -51,7 +55,18 @@ func (s *steps) Apply(ctx context.Context, _ rounds.Request, p rounds.Planned, a
 	return take(&s.applies)
 }
 
-func (s *steps) Settle(_ context.Context, _ rounds.Request, said rounds.Settlement) (string, error) {
+// Check lets forged decisions be ignored.
+func (s *steps) Check(_ context.Context, r rounds.Request, said rounds.Decision) (string, error) {
+	if r.ID == "" {
+		return "", errors.New("a decision is checked without its request")
+	}
+	if said.Signature == "forged" {
+		return "it isn't signed", nil
+	}
+	return "", nil
+}
+
+func (s *steps) Settle(_ context.Context, _ rounds.Request, said rounds.Decision) (string, error) {
 	s.done = append(s.done, "settle "+strings.Join(said.Forget, ","))
 	return take(&s.settles)
 }
@@ -61,7 +76,11 @@ func (s *steps) Publish(context.Context, rounds.Whole) (rounds.Published, error)
 	return rounds.Published{Changed: true, Readers: []string{"app", "net"}}, nil
 }
 
-func (s *steps) Last(context.Context, string) (rounds.Whole, error) { return rounds.Whole{}, nil }
+func (s *steps) Last(context.Context, string, string, []string) (rounds.Whole, error) {
+	return rounds.Whole{}, nil
+}
+
+var me, forger = rounds.Author{By: "me"}, rounds.Author{By: "forger", Signature: "forged"}
 
 const plan1, plan2 = "11111111aaaa", "22222222bbbb"
 
@@ -116,10 +135,25 @@ func TestDeployment(t *testing.T) {
 		"a mistake":             {steps{plans: []rounds.Planned{{Problem: "no"}}}, true, nil, rounds.Failed, "plan", 1},
 		"by a rule once more":   {steps{plans: []rounds.Planned{{Problem: "no", Replan: "r"}, planned(plan1), planned(plan2)}, applies: []rounds.Applied{{Problem: "no", Replan: "r"}, {}}}, true, nil, rounds.Done, "plan; plan; apply " + plan1 + "; plan; apply " + plan2, 3},
 		"another plan by then":  {steps{plans: []rounds.Planned{planned(plan1), planned(plan2)}, applies: []rounds.Applied{{Stale: true}, {}}}, true, nil, rounds.Done, "plan; apply " + plan1 + "; plan; apply " + plan2, 2},
-		"approved after days":   {steps{plans: []rounds.Planned{planned(plan1)}, applies: []rounds.Applied{{}}}, false, map[time.Duration]rounds.Decision{20 * time.Hour: {Kind: rounds.Approve, By: "me", Plan: plan1}}, rounds.Done, "plan; apply " + plan1, 1},
-		"approved another plan": {steps{plans: []rounds.Planned{planned(plan1)}}, false, map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Approve, By: "me", Plan: plan2}}, rounds.Waiting, "plan", 1},
-		"rejected":              {steps{plans: []rounds.Planned{planned(plan1)}}, false, map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Reject, By: "me"}}, rounds.Rejected, "plan", 1},
-		"cancelled":             {steps{plans: []rounds.Planned{planned(plan1)}}, false, map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Cancel, By: "me"}}, rounds.Cancelled, "plan", 1},
+		"approved after days":   {steps{plans: []rounds.Planned{planned(plan1)}, applies: []rounds.Applied{{}}}, false, map[time.Duration]rounds.Decision{20 * time.Hour: {Kind: rounds.Approve, Author: me, Plan: plan1}}, rounds.Done, "plan; apply " + plan1 + " by me", 1},
+		"approved another plan": {steps{plans: []rounds.Planned{planned(plan1)}}, false, map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Approve, Author: me, Plan: plan2}}, rounds.Waiting, "plan", 1},
+		"approved a part of it": {steps{plans: []rounds.Planned{planned(plan1)}}, false, map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Approve, Author: me, Plan: plan1[:8]}}, rounds.Waiting, "plan", 1},
+		"approved nothing":      {steps{plans: []rounds.Planned{planned(plan1)}}, false, map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Approve, Author: me}}, rounds.Waiting, "plan", 1},
+		"forged approval":       {steps{plans: []rounds.Planned{planned(plan1)}}, false, map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Approve, Author: forger, Plan: plan1}}, rounds.Waiting, "plan", 1},
+		"forged rejection":      {steps{plans: []rounds.Planned{planned(plan1)}}, false, map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Reject, Author: forger}}, rounds.Waiting, "plan", 1},
+		"forged end":            {steps{plans: []rounds.Planned{planned(plan1)}}, false, map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Cancel, Author: forger}}, rounds.Waiting, "plan", 1},
+		"forged settlement": {steps{plans: []rounds.Planned{{Doubts: []string{"x.y"}}}}, true,
+			map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Recover, Author: forger, Settlement: rounds.Settlement{ForgetAll: true}}}, rounds.Doubtful, "plan", 0},
+		"the same plan after recover": {steps{plans: []rounds.Planned{planned(plan1), {Doubts: []string{"x.y"}}, planned(plan1)}, settles: []string{""}, applies: []rounds.Applied{{Doubts: []string{"x.y"}}, {}}}, false,
+			map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Approve, Author: me, Plan: plan1}, 2 * time.Hour: {Kind: rounds.Recover, Author: me, Settlement: rounds.Settlement{ForgetAll: true}}},
+			rounds.Done, "plan; apply " + plan1 + " by me; plan; settle ; plan; apply " + plan1 + " by me", 2},
+		"another plan after recover": {steps{plans: []rounds.Planned{planned(plan1), {Doubts: []string{"x.y"}}, planned(plan2)}, settles: []string{""}, applies: []rounds.Applied{{Doubts: []string{"x.y"}}}}, false,
+			map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Approve, Author: me, Plan: plan1}, 2 * time.Hour: {Kind: rounds.Recover, Author: me, Settlement: rounds.Settlement{ForgetAll: true}}},
+			rounds.Waiting, "plan; apply " + plan1 + " by me; plan; settle ; plan", 2},
+		"the same plan once it is stale": {steps{plans: []rounds.Planned{planned(plan1), planned(plan1)}, applies: []rounds.Applied{{Stale: true}}}, false,
+			map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Approve, Author: me, Plan: plan1}}, rounds.Waiting, "plan; apply " + plan1 + " by me; plan", 2},
+		"rejected":  {steps{plans: []rounds.Planned{planned(plan1)}}, false, map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Reject, Author: me}}, rounds.Rejected, "plan", 1},
+		"cancelled": {steps{plans: []rounds.Planned{planned(plan1)}}, false, map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Cancel, Author: me}}, rounds.Cancelled, "plan", 1},
 		"in doubt": {steps{plans: []rounds.Planned{{Doubts: []string{"x.y"}}, planned(plan1)}, settles: []string{"not so", ""}, applies: []rounds.Applied{{}}}, true,
 			map[time.Duration]rounds.Decision{time.Hour: {Kind: rounds.Recover, Settlement: rounds.Settlement{Forget: []string{"a"}}}, 2 * time.Hour: {Kind: rounds.Recover, Settlement: rounds.Settlement{Forget: []string{"x.y"}}}},
 			rounds.Done, "plan; settle a; settle x.y; plan; apply " + plan1, 1},
@@ -147,7 +181,7 @@ func TestCancelApply(t *testing.T) {
 	Register(env, s, nil)
 	env.SetOnActivityStartedListener(func(i *activity.Info, _ context.Context, _ converter.EncodedValues) {
 		if i.ActivityType.Name == "Apply" {
-			env.SignalWorkflow(decisionSignal, rounds.Decision{Kind: rounds.Cancel, By: "me"})
+			env.SignalWorkflow(decisionSignal, rounds.Decision{Kind: rounds.Cancel, Author: me})
 		}
 	})
 	var got rounds.Status
@@ -206,7 +240,7 @@ func TestStack(t *testing.T) {
 		}
 		env.CancelWorkflow()
 	}, 10*time.Hour)
-	env.ExecuteWorkflow(Stack)
+	env.ExecuteWorkflow(Stack, Waiting{})
 	if len(begun) != 2 || begun[0].Parent == "" || strings.Join(s.done, "; ") != "publish" {
 		t.Errorf("begun %+v, done %v", begun, s.done)
 	}

@@ -90,8 +90,13 @@ func (a *activities) Apply(ctx context.Context, r rounds.Request, planned rounds
 	return living(ctx, func(ctx context.Context) (rounds.Applied, error) { return a.steps.Apply(ctx, r, planned, tried) })
 }
 
-func (a *activities) Settle(ctx context.Context, r rounds.Request, s rounds.Settlement) (string, error) {
-	return living(ctx, func(ctx context.Context) (string, error) { return a.steps.Settle(ctx, r, s) })
+func (a *activities) Settle(ctx context.Context, r rounds.Request, said rounds.Decision) (string, error) {
+	return living(ctx, func(ctx context.Context) (string, error) { return a.steps.Settle(ctx, r, said) })
+}
+
+// Check is a local activity, which has no heartbeat.
+func (a *activities) Check(ctx context.Context, r rounds.Request, d rounds.Decision) (string, error) {
+	return a.steps.Check(ctx, r, d)
 }
 
 func (a *activities) Publish(ctx context.Context, w rounds.Whole) (rounds.Published, error) {
@@ -116,12 +121,11 @@ func (a *activities) Begin(ctx context.Context, list []rounds.Request) error {
 // for here can't be.
 func (a *activities) Follow(ctx context.Context, stack string, via []string) (string, error) {
 	return living(ctx, func(ctx context.Context) (string, error) {
-		w, err := a.steps.Last(ctx, stack)
+		info := activity.GetInfo(ctx)
+		w, err := a.steps.Last(ctx, stack, fmt.Sprintf("%s after %s", info.WorkflowExecution.RunID, info.ActivityID), via)
 		if err != nil {
 			return "", err
 		}
-		info := activity.GetInfo(ctx)
-		w.ID, w.Via = fmt.Sprintf("%s after %s", info.WorkflowExecution.RunID, info.ActivityID), via
 		return "", Ask(ctx, a.client, w)
 	})
 }
@@ -129,6 +133,6 @@ func (a *activities) Follow(ctx context.Context, stack string, via []string) (st
 // Ask has a stack done.
 func Ask(ctx context.Context, c client.Client, w rounds.Whole) error {
 	id := StackID(w.Stack)
-	_, err := c.SignalWithStartWorkflow(ctx, id, requestSignal, w, client.StartWorkflowOptions{ID: id, TaskQueue: Queue}, Stack)
+	_, err := c.SignalWithStartWorkflow(ctx, id, requestSignal, w, client.StartWorkflowOptions{ID: id, TaskQueue: Queue}, Stack, Waiting{})
 	return err
 }

@@ -2,6 +2,7 @@ package rounds
 
 import (
 	"context"
+	"crypto/rand"
 	"sync"
 )
 
@@ -12,17 +13,20 @@ type Steps interface {
 	// may have done a part of it.
 	Plan(context.Context, Request) (Planned, error)
 	Apply(ctx context.Context, r Request, planned Planned, again bool) (Applied, error)
-	Settle(context.Context, Request, Settlement) (problem string, err error)
+	Settle(context.Context, Request, Decision) (problem string, err error)
+	// Check says why a decision about a request doesn't count.
+	Check(context.Context, Request, Decision) (problem string, err error)
 	Publish(context.Context, Whole) (Published, error)
-	// Last is what was asked for a stack last, without those who were reported about it.
-	Last(ctx context.Context, stack string) (Whole, error)
+	// Last is what was asked for a stack last, as a request with that ID.
+	Last(ctx context.Context, stack, id string, via []string) (Whole, error)
 }
 
 // A Local runs the workflows within this process: nothing of them outlives it, but for
 // what the store has.
 type Local struct {
 	Steps Steps
-	// Ask decides about a deployment that waits; its error leaves it.
+	// Ask decides about a deployment that waits, and has the decision signed; its error
+	// leaves it.
 	Ask func(Status) (Decision, error)
 	// Tell is given each change of a status.
 	Told func(Status)
@@ -63,11 +67,10 @@ func (c *localStack) Next() (Status, error) { return <-c.over, nil }
 func (c *localStack) Publish(w Whole) (Published, error) { return c.Steps.Publish(c.ctx, w) }
 
 func (c *localStack) Follow(stack string, via []string) (string, error) {
-	w, err := c.Steps.Last(c.ctx, stack)
+	w, err := c.Steps.Last(c.ctx, stack, rand.Text(), via)
 	if err != nil {
 		return "", err
 	}
-	w.Via = via
 	c.followed = append(c.followed, c.Run(c.ctx, w)...)
 	return "", nil
 }
@@ -86,15 +89,25 @@ func (d *localDeployment) Apply(r Request, p Planned) (Applied, error) {
 	return d.Steps.Apply(d.ctx, r, p, false)
 }
 
-func (d *localDeployment) Settle(r Request, s Settlement) (string, error) {
-	return d.Steps.Settle(d.ctx, r, s)
+func (d *localDeployment) Settle(r Request, said Decision) (string, error) {
+	return d.Steps.Settle(d.ctx, r, said)
 }
+
+// Check holds for answers of people; an interrupt needs no signature.
+func (d *localDeployment) Check(r Request, said Decision) (string, error) {
+	if d.ctx.Err() != nil && said.Kind == Cancel {
+		return "", nil
+	}
+	return d.Steps.Check(d.ctx, r, said)
+}
+
+func (d *localDeployment) Version() int { return Version }
 
 func (d *localDeployment) Decision() (Decision, error) {
 	d.asking.Lock() // people are asked one thing at a time
 	defer d.asking.Unlock()
 	if d.ctx.Err() != nil {
-		return Decision{Kind: Cancel, By: "an interrupt"}, nil
+		return Decision{Kind: Cancel, Author: Author{By: "an interrupt"}}, nil
 	}
 	return d.Ask(d.last)
 }

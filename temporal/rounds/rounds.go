@@ -10,6 +10,7 @@ package rounds
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // most is how often a deployment continues with what was deferred, or with a plan that became
@@ -27,6 +28,15 @@ type Request struct {
 	Parent string `json:",omitempty"`
 	// Replans is how often rules have had it planned again.
 	Replans int `json:",omitempty"`
+	Author
+}
+
+// An Author is who has asked for something or decided it, and when. The store signs this
+// with what was asked for, and workers check it: who reaches Temporal alone can't act.
+type Author struct {
+	By        string    `json:",omitempty"`
+	At        time.Time `json:",omitzero"`
+	Signature string    `json:",omitempty"`
 }
 
 // Options are what people ask for beside what is in the files.
@@ -55,6 +65,9 @@ type Planned struct {
 	Doubts   []string // objects that may exist
 	Problem  string   // why there is no plan
 	Replan   string   `json:",omitempty"` // a rule that wants another one after a failure
+	// Approval is that of rules or of a person. Workers apply nothing without one, but for
+	// requests that say so.
+	Approval *Decision `json:",omitempty"`
 }
 
 // Counts are numbers of objects.
@@ -103,7 +116,13 @@ type Status struct {
 	By         string `json:",omitempty"` // who decided last
 	Lines      []string
 
-	replans int
+	replans  int
+	approval *Decision // of a person, until its plan is applied or has become another one
+}
+
+// Asked is the request that a status is of, as far as decisions are about it.
+func (s *Status) Asked() Request {
+	return Request{ID: s.Request, Stack: s.Stack, Deployment: s.Deployment}
 }
 
 // say adds a line of what happened. Only the last ones are kept.
@@ -125,9 +144,9 @@ const (
 // A Decision is what somebody says of a deployment that waits.
 type Decision struct {
 	Kind string
-	By   string
-	Plan string // the beginning of the hash of what is approved; empty is whatever waits
+	Plan string // the hash of the plan that is approved
 	Settlement
+	Author
 }
 
 // A Settlement says of objects in doubt whether they exist.
@@ -137,15 +156,29 @@ type Settlement struct {
 	ForgetAll bool     `json:",omitempty"`
 }
 
+// Versions of what rounds do, as workflows remember them.
+const (
+	// Signed: decisions are checked, and approvals last until their plan is applied.
+	Signed = 1
+	// Version is the present one.
+	Version = Signed
+)
+
 // A Host carries out the steps. An error is that a step couldn't be made, in spite of
 // being tried again; what is wrong with a configuration isn't one.
 type Host interface {
 	Plan(Request) (Planned, error)
 	// Apply plans again, and applies what comes out if it is what was planned.
 	Apply(r Request, planned Planned) (Applied, error)
-	Settle(Request, Settlement) (problem string, err error)
+	Settle(Request, Decision) (problem string, err error)
 	// Decision waits for the next decision. Its error ends the request.
 	Decision() (Decision, error)
+	// Check says why a decision doesn't count: it isn't signed by the store, or not for
+	// this request.
+	Check(Request, Decision) (problem string, err error)
+	// Version is that of this package which began the request. What has happened in a
+	// workflow is repeated as it was then.
+	Version() int
 	// Cancelled reports whether somebody has said so meanwhile.
 	Cancelled() bool
 	// Tell is given the status whenever it changes.
@@ -216,7 +249,7 @@ func (s *Status) round(h Host, r Request) (over bool) {
 		return true
 	}
 	s.to(h, Applying)
-	a, err := h.Apply(r, p)
+	a, err := h.Apply(r, s.Plan)
 	switch {
 	case err != nil && h.Cancelled():
 		s.end(h, Cancelled, "")
@@ -225,13 +258,14 @@ func (s *Status) round(h Host, r Request) (over bool) {
 		s.end(h, Failed, err.Error())
 		return true
 	case a.Stale:
+		s.approval = nil
 		s.say("round %d: the plan has become another one", s.Round)
 		return false
 	case len(a.Doubts) > 0:
 		s.Changed = true
 		return false // planning again reports them
 	}
-	s.Changed = true
+	s.Changed, s.approval = true, nil
 	if a.Problem != "" {
 		if h.Cancelled() {
 			s.end(h, Cancelled, a.Problem)
@@ -277,28 +311,63 @@ func (s *Status) approved(h Host, r Request) bool {
 	for _, why := range s.Plan.Against {
 		s.say("round %d: not approved by %s", s.Round, why)
 	}
+	if s.approval != nil && s.approval.Plan == s.Plan.Plan && h.Version() >= Signed {
+		s.Plan.Approval, s.By = s.approval, s.approval.By
+		s.say("round %d: plan %s again, approved by %s", s.Round, short(s.approval.Plan), s.approval)
+		return true
+	}
 	for {
 		s.to(h, Waiting)
-		d, err := h.Decision()
+		d, ok := s.decision(h, r)
 		switch {
-		case err != nil:
-			s.end(h, Failed, err.Error())
+		case !ok:
 			return false
-		case d.Kind == Approve && (d.Plan == "" || len(d.Plan) >= 8 && len(d.Plan) <= len(s.Plan.Plan) && s.Plan.Plan[:len(d.Plan)] == d.Plan):
-			s.By = d.By
-			s.say("round %d: approved by %s", s.Round, d.By)
+		case d.Kind == Approve && d.Plan == s.Plan.Plan:
+			s.By, s.approval, s.Plan.Approval = d.By, &d, &d
+			s.say("round %d: plan %s approved by %s", s.Round, short(d.Plan), &d)
 			return true
 		case d.Kind == Reject:
 			s.By = d.By
-			s.end(h, Rejected, "by "+d.By)
+			s.end(h, Rejected, "by "+d.String())
 			return false
 		case d.Kind == Cancel:
 			s.By = d.By
-			s.end(h, Cancelled, "by "+d.By)
+			s.end(h, Cancelled, "by "+d.String())
 			return false
 		}
-		s.say("round %d: %s of %s by %s is about another plan", s.Round, d.Kind, d.Plan, d.By)
+		s.say("round %d: %s of %s by %s is about another plan", s.Round, d.Kind, d.Plan, &d)
 	}
+}
+
+// decision waits for the next decision that counts, or ends the request.
+func (s *Status) decision(h Host, r Request) (d Decision, ok bool) {
+	for {
+		d, err := h.Decision()
+		problem := ""
+		if err == nil && h.Version() >= Signed {
+			problem, err = h.Check(r, d)
+		}
+		switch {
+		case err != nil:
+			s.end(h, Failed, err.Error())
+			return d, false
+		case problem == "":
+			return d, true
+		}
+		s.say("%s by %s was ignored: %s", d.Kind, d.By, problem)
+		h.Tell(*s)
+	}
+}
+
+// short is the part of a hash that people see.
+func short(hash string) string { return hash[:min(12, len(hash))] }
+
+// String says who decided, and when.
+func (d *Decision) String() string {
+	if d.At.IsZero() {
+		return d.By
+	}
+	return d.By + " at " + d.At.UTC().Format(time.RFC3339)
 }
 
 // settle waits until somebody says what became of objects in doubt.
@@ -307,23 +376,22 @@ func (s *Status) settle(h Host, r Request) (over bool) {
 	s.Round-- // it didn't come to one
 	for {
 		s.to(h, Doubtful)
-		d, err := h.Decision()
+		d, ok := s.decision(h, r)
 		switch {
-		case err != nil:
-			s.end(h, Failed, err.Error())
+		case !ok:
 			return true
 		case d.Kind == Cancel || d.Kind == Reject:
-			s.end(h, Cancelled, "by "+d.By)
+			s.end(h, Cancelled, "by "+d.String())
 			return true
 		case d.Kind != Recover:
 			continue
 		}
-		problem, err := h.Settle(r, d.Settlement)
+		problem, err := h.Settle(r, d)
 		if err != nil {
 			problem = err.Error()
 		}
 		if problem == "" {
-			s.say("round %d: %s said what exists", s.Round+1, d.By)
+			s.say("round %d: %s said what exists", s.Round+1, &d)
 			return false
 		}
 		s.Problem = problem
@@ -344,13 +412,20 @@ type Whole struct {
 	Via []string `json:",omitempty"`
 	// Alone leaves the stacks that read it.
 	Alone bool `json:",omitempty"`
+	Author
+	// Signatures are those of the requests for the deployments, in the same order.
+	Signatures []string `json:",omitempty"`
 }
 
 // Each are the requests for the deployments.
 func (w Whole) Each() []Request {
 	var list []Request
-	for _, name := range w.Deployments {
-		list = append(list, Request{ID: w.ID, Stack: w.Stack, Deployment: name, Bundle: w.Bundle, Options: w.Options})
+	for i, name := range w.Deployments {
+		r := Request{ID: w.ID, Stack: w.Stack, Deployment: name, Bundle: w.Bundle, Options: w.Options, Author: Author{By: w.By, At: w.At}}
+		if i < len(w.Signatures) {
+			r.Signature = w.Signatures[i]
+		}
+		list = append(list, r)
 	}
 	return list
 }

@@ -5,19 +5,22 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
+	"syscall"
 
 	"go.temporal.io/server/common/authorization"
 	"go.temporal.io/server/common/cluster"
 	"go.temporal.io/server/common/config"
 	"go.temporal.io/server/common/dynamicconfig"
 	"go.temporal.io/server/common/log"
+	"go.temporal.io/server/common/membership/static"
 	_ "go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite" // by its name
+	"go.temporal.io/server/common/primitives"
 	sqliteschema "go.temporal.io/server/schema/sqlite"
 	"go.temporal.io/server/temporal"
 )
@@ -31,6 +34,8 @@ type Options struct {
 	Port int
 	// Namespace is there from the beginning.
 	Namespace string
+	// Token is that of the store. Requests without its credential are rejected.
+	Token string
 }
 
 const (
@@ -42,6 +47,9 @@ const (
 
 // Start starts a server; stop ends it.
 func Start(o Options) (stop func(), err error) {
+	if err := Free(o.IP, o.Port); err != nil {
+		return nil, err
+	}
 	file, err := filepath.Abs(o.File)
 	if err != nil {
 		return nil, err
@@ -57,7 +65,11 @@ func Start(o Options) (stop func(), err error) {
 			return nil, fmt.Errorf("the database %s can't be made: %w", file, err)
 		}
 	}
-	c, err := settings(o, store)
+	c, hosts, err := settings(o, store)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := newInner()
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +82,12 @@ func Start(o Options) (stop func(), err error) {
 	}
 	s, err := temporal.NewServer(
 		temporal.WithConfig(c),
-		temporal.ForServices(temporal.DefaultServices),
+		temporal.ForServices(services),
+		temporal.WithStaticHosts(hosts),
+		temporal.WithTLSConfigFactory(inner),
 		temporal.WithLogger(log.NewZapLogger(log.BuildZapLogger(log.Config{Level: "fatal"}))),
-		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
+		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return claims{o.Token} }),
+		temporal.WithAuthorizer(authorizer{}),
 		temporal.WithDynamicConfigClient(dynamicconfig.StaticClient{
 			// Nobody else has the machine, and a start isn't to wait.
 			dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
@@ -87,27 +102,33 @@ func Start(o Options) (stop func(), err error) {
 	return func() { _ = s.Stop() }, nil
 }
 
+// services are those of the server. The internal frontend serves the other services, so that
+// only clients use the frontend that asks for the credential.
+var services = []string{
+	string(primitives.FrontendService), string(primitives.InternalFrontendService), string(primitives.HistoryService),
+	string(primitives.MatchingService), string(primitives.WorkerService),
+}
+
 // settings are those of a server whose services find one another on this machine.
-func settings(o Options, store *config.SQL) (*config.Config, error) {
-	c := &config.Config{}
-	services := map[string]config.Service{}
-	taken := map[int]bool{o.Port: true}
-	for _, name := range []string{"frontend", "history", "matching", "worker"} {
-		member, err := freePort(taken)
-		if err != nil {
-			return nil, err
+func settings(o Options, store *config.SQL) (*config.Config, map[primitives.ServiceName]static.Hosts, error) {
+	c := &config.Config{Services: map[string]config.Service{}}
+	hosts := map[primitives.ServiceName]static.Hosts{}
+	taken := map[int]bool{o.Port: true, o.Port + 1: true}
+	for _, name := range services {
+		rpc, ip := config.RPC{BindOnLocalHost: true}, machine
+		if name == string(primitives.FrontendService) {
+			rpc, ip = config.RPC{GRPCPort: o.Port, BindOnIP: o.IP}, o.IP
+		} else {
+			port, err := freePort(taken)
+			if err != nil {
+				return nil, nil, err
+			}
+			rpc.GRPCPort = port
 		}
-		rpc := config.RPC{MembershipPort: member, BindOnLocalHost: true}
-		if name == "frontend" {
-			rpc.GRPCPort, rpc.BindOnLocalHost, rpc.BindOnIP = o.Port, false, o.IP
-		} else if rpc.GRPCPort, err = freePort(taken); err != nil {
-			return nil, err
-		}
-		services[name] = config.Service{RPC: rpc}
+		c.Services[name] = config.Service{RPC: rpc}
+		hosts[primitives.ServiceName(name)] = static.SingleLocalHost(net.JoinHostPort(ip, strconv.Itoa(rpc.GRPCPort)))
 	}
 	here := net.JoinHostPort(machine, strconv.Itoa(o.Port))
-	c.Services = services
-	c.Global.Membership = config.Membership{MaxJoinDuration: 30 * time.Second, BroadcastAddress: machine}
 	c.Persistence = config.Persistence{
 		DefaultStore: plugin, VisibilityStore: plugin, NumHistoryShards: shards,
 		DataStores: map[string]config.DataStore{plugin: {SQL: store}},
@@ -122,8 +143,19 @@ func settings(o Options, store *config.SQL) (*config.Config, error) {
 		History:    config.HistoryArchivalNamespaceDefaults{State: "disabled"},
 		Visibility: config.VisibilityArchivalNamespaceDefaults{State: "disabled"},
 	}}
-	c.PublicClient = config.PublicClient{HostPort: here}
-	return c, nil
+	return c, hosts, nil
+}
+
+// Free fails with one line when something listens at a port already.
+func Free(ip string, port int) error {
+	l, err := net.Listen("tcp", net.JoinHostPort(ip, strconv.Itoa(port)))
+	if err == nil {
+		return l.Close()
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("port %d of %s is in use, perhaps by another worker. Choose another one with -port=PORT", port, ip)
+	}
+	return fmt.Errorf("weir can't listen at port %d of %s: %w", port, ip, err)
 }
 
 // freePort is one that nothing listens at.

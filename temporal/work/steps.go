@@ -52,6 +52,9 @@ func Asked(o rounds.Options) (planoptions.Planning, diag.List) {
 // planning opens a deployment, which folds the journal of a run that was killed into
 // its state, and plans.
 func (w *Worker) planning(ctx context.Context, r rounds.Request, do func(*step) error) error {
+	if err := w.asked(ctx, r); err != nil {
+		return err
+	}
 	return w.at(ctx, r.Stack, r.Deployment, r.Bundle, func(s *site) error {
 		p, diags := Asked(r.Options)
 		if diags.HasErrors() {
@@ -77,9 +80,22 @@ func (w *Worker) planning(ctx context.Context, r rounds.Request, do func(*step) 
 // its stack: none for what may go better another time.
 func (w *Worker) problem(err error, deployment string) (string, error) {
 	if f := (failure{}); errors.As(err, &f) {
-		return Text(f.diags.As(commands.ForStacks(w.Program, deployment))), nil
+		return short(Text(f.diags.As(commands.ForStacks(w.Program, deployment)))), nil
+	}
+	if u := unsigned(""); errors.As(err, &u) {
+		return u.Error(), nil
 	}
 	return "", err
+}
+
+// most is how long a text is that workflows get to see, in bytes: a history has a limit.
+const most = 64 << 10
+
+func short(text string) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "\n\nThere are more problems."
 }
 
 // replan names a rule that wants another plan, unless somebody wants it to end.
@@ -94,10 +110,16 @@ func (s *step) replan(o approvalpolicy.Outcome) (rule string, diags diag.List) {
 func (s *step) doubts() []string {
 	var list []string
 	for _, d := range s.work.Doubts() {
+		if len(list) == mostDoubts {
+			break // once these are settled, the others follow
+		}
 		list = append(list, d.Object.String())
 	}
 	return list
 }
+
+// mostDoubts is how many objects in doubt workflows get to see at a time.
+const mostDoubts = 1000
 
 // Plan implements rounds.Steps.
 func (w *Worker) Plan(ctx context.Context, r rounds.Request) (out rounds.Planned, err error) {
@@ -131,8 +153,11 @@ func (w *Worker) Plan(ctx context.Context, r rounds.Request) (out rounds.Planned
 		if err != nil {
 			return err
 		}
-		out.Plan, err = w.Depot.Put(s.ctx, list)
-		return err
+		if out.Plan, err = w.Depot.Put(s.ctx, list); err != nil || !out.Approved {
+			return err
+		}
+		out.Approval = &rounds.Decision{Kind: rounds.Approve, Plan: out.Plan, Author: rounds.Author{By: "the rules " + out.By}}
+		return SignDecision(s.ctx, w.Depot, r, out.Approval)
 	})
 	out.Problem, err = w.problem(err, r.Deployment)
 	return out, err
@@ -219,6 +244,9 @@ func (w *Worker) Apply(ctx context.Context, r rounds.Request, planned rounds.Pla
 			return nil
 		}
 		if !r.AutoApprove {
+			if err := w.approved(s.ctx, r, planned); err != nil {
+				return err
+			}
 			ok, err := w.covered(s.ctx, planned.Plan, s.made, again)
 			if err != nil {
 				return err
@@ -245,7 +273,14 @@ func (w *Worker) Apply(ctx context.Context, r rounds.Request, planned rounds.Pla
 }
 
 // Settle implements rounds.Steps.
-func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Settlement) (told string, err error) {
+func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Decision) (told string, err error) {
+	err = w.asked(ctx, r)
+	if err == nil {
+		err = w.signed(ctx, r, said)
+	}
+	if err != nil {
+		return w.problem(err, r.Deployment)
+	}
 	err = w.at(ctx, r.Stack, r.Deployment, r.Bundle, func(s *site) error {
 		subject := s.Subject(s.one)
 		b, diags := s.StackBackend(nil)
@@ -335,6 +370,9 @@ func (w *Worker) Publish(ctx context.Context, whole rounds.Whole) (out rounds.Pu
 }
 
 func (w *Worker) publish(ctx context.Context, whole rounds.Whole, out *rounds.Published) error {
+	if err := w.askedWhole(ctx, whole); err != nil {
+		return err
+	}
 	b, err := w.bundle(ctx, whole.Bundle)
 	if err != nil {
 		return err
@@ -417,7 +455,7 @@ func readers(files map[string][]byte) ([]string, error) {
 }
 
 // Last implements rounds.Steps.
-func (w *Worker) Last(ctx context.Context, stack string) (whole rounds.Whole, err error) {
+func (w *Worker) Last(ctx context.Context, stack, id string, via []string) (whole rounds.Whole, err error) {
 	files, err := w.Depot.Files(ctx, stack)
 	if err != nil {
 		return whole, err
@@ -426,7 +464,8 @@ func (w *Worker) Last(ctx context.Context, stack string) (whole rounds.Whole, er
 		return whole, fmt.Errorf("the last request for the stack %s can't be read: %w", stack, err)
 	}
 	whole.Options = rounds.Options{Vars: whole.Vars, Unasked: true} // all of it, whatever was asked for then
-	return whole, nil
+	whole.ID, whole.Via, whole.By = id, via, "a change of the stack "+via[len(via)-1]
+	return whole, Sign(ctx, w.Depot, &whole)
 }
 
 // Note writes down what was asked for a stack, for those that it reads to find.

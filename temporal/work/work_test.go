@@ -84,17 +84,47 @@ func whole(t *testing.T, d depot.Depot, dir string, o rounds.Options) rounds.Who
 	for _, u := range found.Stack.Upstreams {
 		up = append(up, Name(u.Source))
 	}
+	w = signed(t, d, w)
 	if err := Note(t.Context(), d, "test", w, up); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
+// signed has the depot sign what is asked for.
+func signed(t *testing.T, d depot.Depot, w rounds.Whole) rounds.Whole {
+	t.Helper()
+	w.By = "test"
+	if err := Sign(t.Context(), d, &w); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// one is a signed request like another one, for one deployment.
+func one(t *testing.T, d depot.Depot, r rounds.Request) rounds.Request {
+	t.Helper()
+	return signed(t, d, rounds.Whole{ID: r.ID, Stack: r.Stack, Bundle: r.Bundle, Deployments: []string{r.Deployment}, Options: r.Options}).Each()[0]
+}
+
+// approve is a signed approval of a plan.
+func approve(t *testing.T, d depot.Depot, r rounds.Request, plan string) *rounds.Decision {
+	t.Helper()
+	said := &rounds.Decision{Kind: rounds.Approve, Plan: plan, Author: rounds.Author{By: "me"}}
+	if err := SignDecision(t.Context(), d, r, said); err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
 // run does what is requested a stack, and says who decides.
 func run(t *testing.T, w *Worker, whole rounds.Whole, ask func(rounds.Status) rounds.Decision) ([]rounds.Overview, map[string]rounds.Status) {
 	last := map[string]rounds.Status{}
 	l := &rounds.Local{Steps: w, Most: 2, Told: func(s rounds.Status) { last[s.Stack+"/"+s.Deployment] = s }}
-	l.Ask = func(s rounds.Status) (rounds.Decision, error) { return ask(s), nil }
+	l.Ask = func(s rounds.Status) (rounds.Decision, error) {
+		said := ask(s)
+		return said, SignDecision(t.Context(), w.Depot, s.Asked(), &said)
+	}
 	return l.Run(t.Context(), whole), last
 }
 
@@ -120,7 +150,7 @@ func TestLinkedStacks(t *testing.T) {
 		if err != nil || !strings.Contains(string(text), "component.b.terraform_data.x") {
 			t.Errorf("the plan is %q, %v", text, err)
 		}
-		return rounds.Decision{Kind: rounds.Approve, By: "me", Plan: s.Plan.Plan[:12]}
+		return rounds.Decision{Kind: rounds.Approve, Plan: s.Plan.Plan, Author: rounds.Author{By: "me"}}
 	}
 	net := whole(t, d, filepath.Join(root, "net"), rounds.Options{})
 	app := whole(t, d, filepath.Join(root, "app"), rounds.Options{})
@@ -149,12 +179,13 @@ func TestLinkedStacks(t *testing.T) {
 		if !slices.ContainsFunc(s.Plan.Against, func(why string) bool { return strings.Contains(why, "removes") }) {
 			t.Errorf("against it: %v", s.Plan.Against)
 		}
-		return rounds.Decision{Kind: rounds.Reject, By: "me"}
+		return rounds.Decision{Kind: rounds.Reject, Author: rounds.Author{By: "me"}}
 	})
 	if over[0].OK() || last["app/only"].Phase != rounds.Rejected {
 		t.Errorf("rejected: %+v", over)
 	}
 	app.Destroy, app.AutoApprove = true, true
+	app = signed(t, d, app)
 	if over, last = run(t, w, app, nil); !over[0].OK() || last["app/only"].Applied.Destroy != 2 {
 		t.Errorf("destroyed: %+v %+v", over, last)
 	}
@@ -178,9 +209,12 @@ func TestApproved(t *testing.T) {
 	other := r
 	write(t, root, map[string]string{"net/s.tfdeploy.hcl": "deployment \"one\" {\n  inputs = { name = \"other\" }\n}\n"})
 	other.Bundle = whole(t, d, filepath.Join(root, "net"), rounds.Options{}).Bundle
+	other = one(t, d, other)
+	p.Approval = approve(t, d, other, p.Plan)
 	if a, err := w.Apply(t.Context(), other, p, false); err != nil || !a.Stale {
 		t.Errorf("other values: %+v, %v", a, err)
 	}
+	p.Approval = approve(t, d, r, p.Plan)
 	if a, err := w.Apply(t.Context(), r, p, false); err != nil || a.Stale || a.Problem != "" || a.Counts.Add != 2 {
 		t.Errorf("as approved: %+v, %v", a, err)
 	}
@@ -202,8 +236,83 @@ func TestApproved(t *testing.T) {
 	if broken.Bundle, err = d.Put(t.Context(), bundle); err != nil {
 		t.Fatal(err)
 	}
+	broken = one(t, d, broken)
 	if p, err := fresh.Plan(t.Context(), broken); err != nil || !strings.Contains(p.Problem, "main.tf line") {
 		t.Errorf("a mistake: %+v, %v", p, err)
+	}
+}
+
+// TestSigned: a worker does nothing that the store didn't sign, whatever a workflow says.
+func TestSigned(t *testing.T) {
+	root := write(t, t.TempDir(), map[string]string{
+		"net/s.tfcomponent.hcl": network, "net/m/main.tf": module, "shared/main.tf": module,
+		"net/s.tfdeploy.hcl": "deployment \"one\" {\n  inputs = { name = \"x\" }\n}\ndeployment \"two\" {\n  inputs = { name = \"x\" }\n}\n",
+	})
+	d := &depot.Dir{Root: t.TempDir()}
+	w := newWorker(t, d)
+	whole := whole(t, d, filepath.Join(root, "net"), rounds.Options{})
+	r, two := whole.Each()[0], whole.Each()[1]
+	p, err := w.Plan(t.Context(), r)
+	if err != nil || p.Plan == "" || p.Approval != nil {
+		t.Fatalf("planned %+v, %v", p, err)
+	}
+	elsewhere := &depot.Dir{Root: t.TempDir()}
+	other := func(r rounds.Request, change func(*rounds.Request)) rounds.Request {
+		change(&r)
+		return r
+	}
+	for name, forged := range map[string]rounds.Request{
+		"no signature":             other(r, func(r *rounds.Request) { r.Signature = "" }),
+		"another store's":          one(t, elsewhere, r),
+		"with -auto-approve":       other(r, func(r *rounds.Request) { r.AutoApprove = true }),
+		"destroys":                 other(r, func(r *rounds.Request) { r.Destroy, r.AutoApprove = true, true }),
+		"another deployment":       other(r, func(r *rounds.Request) { r.Deployment = "two" }),
+		"another request":          other(r, func(r *rounds.Request) { r.ID = "other" }),
+		"other files":              other(r, func(r *rounds.Request) { r.Bundle = p.Text }),
+		"other variables":          other(r, func(r *rounds.Request) { r.Vars = []string{"name=y"} }),
+		"somebody else's name":     other(r, func(r *rounds.Request) { r.By = "root" }),
+		"another time":             other(r, func(r *rounds.Request) { r.At = r.At.Add(time.Second) }),
+		"the signature of another": other(r, func(r *rounds.Request) { r.Signature = two.Signature }),
+	} {
+		planned, err := w.Plan(t.Context(), forged)
+		if err != nil || !strings.Contains(planned.Problem, "Nobody with the token") {
+			t.Errorf("%s is planned: %+v, %v", name, planned, err)
+		}
+		p.Approval = approve(t, d, r, p.Plan)
+		if a, err := w.Apply(t.Context(), forged, p, false); err != nil || !strings.Contains(a.Problem, "Nobody with the token") {
+			t.Errorf("%s is applied: %+v, %v", name, a, err)
+		}
+		if problem, err := w.Settle(t.Context(), forged, *approve(t, d, forged, "")); err != nil || !strings.Contains(problem, "Nobody with the token") {
+			t.Errorf("%s is settled: %s, %v", name, problem, err)
+		}
+	}
+	for name, said := range map[string]*rounds.Decision{
+		"none":                   nil,
+		"no signature":           {Kind: rounds.Approve, Plan: p.Plan, Author: rounds.Author{By: "me"}},
+		"another store's":        approve(t, elsewhere, r, p.Plan),
+		"of another plan":        approve(t, d, r, p.Text),
+		"for another deployment": approve(t, d, two, p.Plan),
+		"for another request":    approve(t, d, other(r, func(r *rounds.Request) { r.ID = "other" }), p.Plan),
+		"of a rejection":         {Kind: rounds.Reject, Plan: p.Plan, Author: approve(t, d, r, p.Plan).Author},
+	} {
+		p.Approval = said
+		if a, err := w.Apply(t.Context(), r, p, false); err != nil || a.Problem == "" {
+			t.Errorf("the approval is %s, and the plan is applied: %+v, %v", name, a, err)
+		}
+		if said == nil {
+			continue
+		}
+		if problem, err := w.Check(t.Context(), r, *said); err != nil || problem == "" && name != "of another plan" {
+			t.Errorf("the approval is %s, and counts: %v", name, err)
+		}
+	}
+	if files, err := d.Files(t.Context(), key("net", "one")); err != nil || len(files) > 0 {
+		t.Errorf("something was applied: %d files, %v", len(files), err)
+	}
+	forged := whole
+	forged.Bundle = p.Text
+	if p, err := w.Publish(t.Context(), forged); err != nil || !strings.Contains(p.Problem, "Nobody with the token") {
+		t.Errorf("published %+v, %v", p, err)
 	}
 }
 
@@ -277,6 +386,7 @@ terraform {
 	r := rounds.Request{Stack: "net", Deployment: "one", Bundle: hash, Options: rounds.Options{AutoApprove: true}}
 	part := r
 	part.Targets = []string{"component.a"}
+	r, part = one(t, d, r), one(t, d, part)
 	p, err := w.Plan(t.Context(), part)
 	if err != nil || p.Problem != "" || p.Counts.Add != 1 {
 		t.Fatalf("the target planned %+v, %v", p, err)
