@@ -50,7 +50,14 @@ func Ask(c Client) (code int, done bool) {
 	defer stop()
 	enough := make(chan struct{}) // there were three interrupts
 	// Not before it is taken: while a daemon that hangs has them, who reads them waits.
-	if w.send(begin, nil, c.Out, c.Err) != nil {
+	in := c.In
+	if in == nil {
+		if in, err = os.Open(os.DevNull); err != nil {
+			return 0, false
+		}
+		defer in.Close()
+	}
+	if w.send(begin, nil, in, c.Out, c.Err) != nil {
 		return 0, false
 	}
 	go func() {

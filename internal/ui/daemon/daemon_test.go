@@ -116,6 +116,42 @@ func TestServed(t *testing.T) {
 	}
 }
 
+// TestStandardInput: a command reads its own standard input also by a name that only its
+// configuration has, and the daemon's is as before afterwards.
+func TestStandardInput(t *testing.T) {
+	b := newBench(t, func(j Job) (int, bool) {
+		text, err := os.ReadFile("/dev/stdin")
+		fmt.Fprintln(j.Out, string(text), err)
+		return 0, false
+	})
+	before, err := os.Stat("/dev/stdin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"size = 3", "size = 4"} {
+		in, typed, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(typed, text)
+		typed.Close()
+		if code, done := Ask(b.client(in)); code != 0 || !done {
+			t.Errorf("%d, %v", code, done)
+		}
+		in.Close()
+	}
+	if text, _ := os.ReadFile(b.out.Name()); string(text) != "size = 3 <nil>\nsize = 4 <nil>\n" {
+		t.Errorf("read %s", text)
+	}
+	close(b.stop)
+	if err := <-b.ended; err != nil {
+		t.Error(err)
+	}
+	if after, err := os.Stat("/dev/stdin"); err != nil || !os.SameFile(before, after) {
+		t.Errorf("its own isn't back: %v", err)
+	}
+}
+
 // TestCold: what a daemon can't stand in for is done by its own process.
 func TestCold(t *testing.T) {
 	b := newBench(t, func(Job) (int, bool) { return 0, false })
@@ -143,6 +179,8 @@ func TestCold(t *testing.T) {
 		"terminal":                  func(c *Client) { c.Args = append(c.Args, "-var-file=/dev/tty") },
 		"itself":                    func(c *Client) { c.Args = append(c.Args, "-var=x=/proc/self/fd/0") },
 		"link to stdin":             func(c *Client) { c.Args = append(c.Args, "-var-file="+link) },
+		"link below -chdir":         func(c *Client) { c.Args = []string{"weir", "-chdir=" + filepath.Dir(link), "plan", "-var-file=link"} },
+		"link by TF_CLI_ARGS":       func(c *Client) { c.Environ = append(c.Environ, "TF_CLI_ARGS=-var-file="+link) },
 		"pipe":                      func(c *Client) { c.Args = append(c.Args, "-var-file="+pipe) },
 		"stdin by TF_CLI_ARGS_plan": func(c *Client) { c.Environ = append(c.Environ, "TF_CLI_ARGS_plan=-var-file=/dev/stdin") },
 		"stdin by a variable":       func(c *Client) { c.Environ = append(c.Environ, "TF_VAR_path=/dev/stdin") },
@@ -234,7 +272,7 @@ func TestGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !b.client(nil).offer(w) || w.send(begin, nil, b.out, b.out) != nil {
+	if !b.client(nil).offer(w) || w.send(begin, nil, b.out, b.out, b.out) != nil {
 		t.Fatal("not taken")
 	}
 	<-began

@@ -5,6 +5,7 @@ package daemon
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -13,21 +14,35 @@ import (
 // its terminal, or itself below /proc. The daemon would read its own instead. It looks at
 // arguments and the environment, and at where the files that arguments name lead.
 func namesOwn(args, environ []string) bool {
-	for _, arg := range args[min(1, len(args)):] {
+	all := args[min(1, len(args)):]
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "TF_") && isOwn(value) {
+			return true
+		}
+		if strings.HasPrefix(name, "TF_CLI_ARGS") {
+			all = append(slices.Clip(all), strings.Fields(value)...)
+		}
+	}
+	dir := ""
+	for i, arg := range all {
+		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if name == "chdir" && !given && i+1 < len(all) {
+			value = all[i+1]
+		}
+		if name == "chdir" {
+			dir = value
+		}
+	}
+	for _, arg := range all {
 		if isOwn(arg) {
 			return true
 		}
 		_, value, _ := strings.Cut(arg, "=")
 		for _, path := range []string{arg, value} {
-			if path != "" && leadsToOwn(path) {
+			if path != "" && (leadsToOwn(path) || dir != "" && !filepath.IsAbs(path) && leadsToOwn(filepath.Join(dir, path))) {
 				return true
 			}
-		}
-	}
-	for _, pair := range environ {
-		name, value, _ := strings.Cut(pair, "=")
-		if strings.HasPrefix(name, "TF_") && isOwn(value) {
-			return true
 		}
 	}
 	return false

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Serve takes requests at an address until stop is closed, somebody asks for that, or nothing
@@ -206,10 +208,37 @@ func (r *run) take(w *wire, q request, pid int, files []*os.File) (code int, why
 	}
 	kind, _, streams, err := w.with()
 	defer shut(streams)
-	if err != nil || kind != begin || len(streams) != 2 || w.SetDeadline(time.Time{}) != nil {
+	if err != nil || kind != begin || len(streams) != 3 || w.SetDeadline(time.Time{}) != nil {
 		return -1, ""
 	}
-	return r.work(w, q, home, streams[0], streams[1]), ""
+	restore, err := standardInput(streams[0])
+	if err != nil {
+		return -1, ""
+	}
+	defer restore()
+	return r.work(w, q, home, streams[1], streams[2]), ""
+}
+
+// standardInput makes a file the standard input of this process until restore is called:
+// configuration may read /dev/stdin, or a link to it.
+func standardInput(in *os.File) (restore func(), err error) {
+	before, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, err
+	}
+	// Fd would let the client's reads block this process, so the number is borrowed.
+	raw, err := in.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = unix.Dup2(int(fd), 0) }); err != nil || failed != nil { // #nosec G115 -- a file's number
+		return nil, errors.Join(err, failed)
+	}
+	return func() {
+		_ = unix.Dup2(before, 0)
+		_ = unix.Close(before)
+	}, nil
 }
 
 // work does it.
