@@ -28,47 +28,67 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestExitAfterUnlockFails: every command that locks the state fails where the lock can't be
-// released, whatever it did before.
-func TestExitAfterUnlockFails(t *testing.T) {
-	var mu sync.Mutex
-	var kept []byte
-	var refuses bool
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		switch r.Method {
-		case http.MethodPost:
-			kept, _ = io.ReadAll(r.Body)
-		case http.MethodGet:
-			if kept == nil {
-				w.WriteHeader(http.StatusNotFound)
-			}
-			_, _ = w.Write(kept)
-		case "UNLOCK":
-			if refuses {
-				w.WriteHeader(http.StatusInternalServerError)
-			}
-		}
-	}))
-	defer server.Close()
-	dir := t.TempDir()
-	t.Chdir(dir)
-	config := `terraform {
+// A lockServer stores a state behind the backend "http", and fails to release locks when it
+// is told to.
+type lockServer struct {
+	mu      sync.Mutex
+	kept    []byte
+	refuses bool
+	backend string // a block for it
+}
+
+func newLockServer(t *testing.T) *lockServer {
+	l := &lockServer{}
+	server := httptest.NewServer(l)
+	t.Cleanup(server.Close)
+	l.backend = `
   backend "http" {
     address        = "` + server.URL + `"
     lock_address   = "` + server.URL + `"
     unlock_address = "` + server.URL + `"
     retry_max      = 0
   }
-}
-resource "terraform_data" "a" {}
-resource "terraform_data" "b" {}
 `
-	if err := os.WriteFile("main.tf", []byte(config), 0o600); err != nil {
-		t.Fatal(err)
+	return l
+}
+
+func (l *lockServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch r.Method {
+	case http.MethodPost:
+		l.kept, _ = io.ReadAll(r.Body)
+	case http.MethodGet:
+		if l.kept == nil {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = w.Write(l.kept)
+	case "UNLOCK":
+		if l.refuses {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
 	}
-	run := func(line string) (int, string) {
+}
+
+func (l *lockServer) refuse(yes bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refuses = yes
+}
+
+// runIn writes files into a fresh directory and returns what runs a command there.
+func runIn(t *testing.T, files map[string]string) (run func(line string) (int, string)) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func(line string) (int, string) {
 		out, err := os.Create(filepath.Join(dir, "out"))
 		if err != nil {
 			t.Fatal(err)
@@ -89,18 +109,53 @@ resource "terraform_data" "b" {}
 		}
 		return code, string(text)
 	}
+}
+
+// TestExitAfterUnlockFails: every command that locks the state fails where the lock can't be
+// released, whatever it did before.
+func TestExitAfterUnlockFails(t *testing.T) {
+	server := newLockServer(t)
+	run := runIn(t, map[string]string{"main.tf": "terraform {" + server.backend + "}\nresource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {}\n"})
 	for _, line := range []string{"init", "apply -auto-approve", "plan -out=saved"} {
 		if code, text := run(line); code != 0 {
 			t.Fatalf("%s: exit %d\n%s", line, code, text)
 		}
 	}
-	refuses = true
+	server.refuse(true)
 	for _, line := range []string{
 		"plan", "plan -detailed-exitcode -destroy", "plan -json", "apply -auto-approve", "apply saved", "refresh", "taint terraform_data.a", "untaint terraform_data.a",
 		"state mv terraform_data.a terraform_data.c", "state rm terraform_data.c", "import terraform_data.a x", "destroy -auto-approve",
 	} {
 		code, text := run(line)
 		if code != 1 || !strings.Contains(text, "Error releasing the state lock") {
+			t.Errorf("%s: exit %d\n%s", line, code, text)
+		}
+	}
+}
+
+// TestExitOfStackAfterUnlockFails: a deployment whose lock can't be released fails, also when
+// all of it was applied, and in the rounds before the last one.
+func TestExitOfStackAfterUnlockFails(t *testing.T) {
+	server := newLockServer(t)
+	run := runIn(t, map[string]string{
+		"s.tfcomponent.hcl": "required_providers {}\nvariable \"size\" { type = number }\ncomponent \"one\" {\n  source = \"./m\"\n  inputs = { size = var.size }\n}\n",
+		"s.tfdeploy.hcl":    "deployment \"dev\" {\n  inputs = { size = 1 }\n}\n",
+		"s.tfbackend.hcl":   "terraform {" + server.backend + "}\n",
+		"m/main.tf":         "variable \"size\" {}\nresource \"terraform_data\" \"a\" {\n  input = var.size\n}\n",
+	})
+	if code, text := run("stacks init"); code != 0 {
+		t.Fatalf("init: exit %d\n%s", code, text)
+	}
+	server.refuse(true)
+	for _, line := range []string{"stacks plan", "stacks apply -auto-approve", "stacks apply -auto-approve -json", "stacks destroy -auto-approve"} {
+		code, text := run(line)
+		if code != 1 || !strings.Contains(text, "Error releasing the state lock") {
+			t.Errorf("%s: exit %d\n%s", line, code, text)
+		}
+	}
+	server.refuse(false)
+	for _, line := range []string{"stacks apply -auto-approve", "stacks plan", "stacks destroy -auto-approve"} {
+		if code, text := run(line); code != 0 {
 			t.Errorf("%s: exit %d\n%s", line, code, text)
 		}
 	}

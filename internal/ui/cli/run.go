@@ -94,7 +94,7 @@ func Run(p Process) (code int) {
 	defer stop()
 	defer func() { // after what closing prints, such as that a lock couldn't be released
 		e.close()
-		code = exitCode(code, e.Erred.Load())
+		code = exitCode(code, e.Erred.Load() || e.failed.Load())
 	}()
 	t := e.table()
 	t.Getenv = func(name string) string { return e.vars[name] }
@@ -125,6 +125,10 @@ type env struct {
 	directory  *workspace.Directory
 	lines      *terminal.Lines
 	tests      string // the directory of tests
+
+	// failed is set by errors that count whatever a command made of its work, such as that a
+	// lock couldn't be released. It is that of the whole command in all its parts.
+	failed *atomic.Bool
 }
 
 func newEnv(p Process) (*env, error) {
@@ -141,6 +145,7 @@ func newEnv(p Process) (*env, error) {
 		process:    p,
 		vars:       map[string]string{},
 		input:      true,
+		failed:     new(atomic.Bool),
 	}
 	e.interrupts = terminal.NewInterrupts(func(text string) { e.Notice(text) })
 	e.interrupts.Exit = p.Exit

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/plan"
@@ -148,10 +149,7 @@ func (s *stacking) share(ctx context.Context, code int) int {
 	if !s.follows {
 		follow = nil
 	}
-	code = max(code, s.Diags(s.stack.Share(ctx, follow)))
-	// Errors of a round that was planned again, and of stacks downstream that wait, aren't failures of this one.
-	s.Erred.Store(code != 0)
-	return code
+	return max(code, s.Diags(s.stack.Share(ctx, follow)))
 }
 
 // follow applies a stack that reads what this one publishes, as far as its rules allow.
@@ -159,6 +157,7 @@ func (s *stacking) follow(ctx context.Context, d *workspace.Directory) bool {
 	s.Notice("\nThe stack in " + d.Seen(d.Dir) + " reads outputs that have changed. Applying it by its own rules...\n")
 	part := *s.env
 	part.Screen = s.Part()
+	part.Erred = new(atomic.Bool) // that it waits or fails is a warning here
 	part.JSON, part.Stream, part.Out = false, nil, s.Err
 	part.directory, part.program, part.Sources = d, d.Program, d.Sources
 	next := &stacking{env: &part, follows: true}
@@ -266,7 +265,15 @@ func (e *env) forDeployment(on *output.Screen, name string, several, mixed bool,
 		sub.Screen = on.Part()
 	}
 	sub.Command = commands.ForStacks(e.program, name)
-	sub.directory = e.directory.With(sub.reports())
+	reports := sub.reports()
+	print := reports.Problem
+	reports.Problem = func(l diag.List) {
+		if l.HasErrors() {
+			e.failed.Store(true)
+		}
+		print(l)
+	}
+	sub.directory = e.directory.With(reports)
 	sub.Sources = sub.directory.Sources
 	return &sub
 }
@@ -326,6 +333,8 @@ func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
 }
 
 func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
+	// A round that failed may be planned again, so the last one decides, whatever was printed.
+	s.Erred = new(atomic.Bool)
 	p, o, code := s.prepared("apply")
 	a := s.approver(d)
 	switch {
