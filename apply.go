@@ -45,12 +45,12 @@ func (w *Workspace) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result
 func (w *Workspace) PlanAndApply(ctx context.Context, o PlanOptions, a ApplyOptions) (*Result, error) {
 	p, diags := o.planning()
 	if diags.HasErrors() {
-		return nil, w.failure(diags)
+		return nil, w.failure(ctx, diags)
 	}
 	d := w.begin()
 	defer d.Close()
 	if diags = d.Check(p, "apply"); diags.HasErrors() {
-		return nil, w.failure(diags)
+		return nil, w.failure(ctx, diags)
 	}
 	return w.apply(ctx, d, d.Configuration(), w.opening("apply"), p, a, nil)
 }
@@ -58,7 +58,10 @@ func (w *Workspace) PlanAndApply(ctx context.Context, o PlanOptions, a ApplyOpti
 func (w *Workspace) apply(ctx context.Context, d *workspace.Directory, s workspace.Subject, opening workspace.Opening, p planoptions.Planning, o ApplyOptions, made *Plan) (*Result, error) {
 	a := &approver{workspace: w, options: o, plan: made}
 	d.Apply(ctx, s, opening, p, 1, a)
-	err := w.failure(a.found)
+	err := w.failure(ctx, a.found)
+	if e := (*Error)(nil); errors.As(err, &e) && a.work != nil && len(a.work.Doubts()) > 0 && !errors.Is(err, ErrInDoubt) {
+		e.kinds = append(e.kinds, ErrInDoubt)
+	}
 	switch {
 	case a.refused:
 		err = ErrNotApproved
@@ -78,6 +81,7 @@ type approver struct {
 	workspace *Workspace
 	options   ApplyOptions
 	plan      *Plan
+	work      *workspace.Work
 	refused   bool
 	outcome   *workspace.Outcome
 	found     diag.List
@@ -89,6 +93,7 @@ func (a *approver) Opened(l diag.List) { a.found.Append(l) }
 
 // Planned implements workspace.Approver.
 func (a *approver) Planned(ctx context.Context, w *workspace.Work, made *plan.Plan, found diag.List) (diag.List, bool) {
+	a.work = w
 	if made == nil || found.HasErrors() {
 		a.found.Append(found)
 		return nil, false

@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,8 +19,9 @@ var (
 	ErrLocked = errors.New("the state is locked")
 	// ErrStalePlan: the state was changed after the plan was made. Make a new one.
 	ErrStalePlan = errors.New("the plan is stale")
-	// ErrInDoubt: objects of an earlier run may exist that the state doesn't have, and
-	// what depends on them wasn't done. See [Workspace.Recover].
+	// ErrInDoubt: objects may exist that the state doesn't have, because this run or an
+	// earlier one didn't learn whether it created them. What depends on them wasn't done.
+	// See [Workspace.Recover].
 	ErrInDoubt = errors.New("objects are in doubt")
 	// ErrNotApproved: [ApplyOptions.Approve] has rejected the plan.
 	ErrNotApproved = errors.New("the plan was not approved")
@@ -126,12 +128,19 @@ func (w *Workspace) diagnostics(l diag.List) Diagnostics {
 
 func (w *Workspace) warnings(l diag.List) Diagnostics { return w.diagnostics(l.Only(diag.Warning)) }
 
-// failure is an error with what was found, nil where there is no error in it.
-func (w *Workspace) failure(l diag.List) error {
+// failure is an error with what was found, nil where there is no error in it. It is that of the
+// context too where that has ended.
+func (w *Workspace) failure(ctx context.Context, l diag.List) error {
 	if !l.HasErrors() {
 		return nil
 	}
 	e := &Error{Diagnostics: w.diagnostics(l)}
+	if err := ctx.Err(); err != nil {
+		e.kinds = append(e.kinds, err)
+		if cause := context.Cause(ctx); !errors.Is(cause, err) {
+			e.kinds = append(e.kinds, cause)
+		}
+	}
 	for _, d := range l.Only(diag.Error) {
 		switch held := (*storage.LockError)(nil); {
 		case errors.As(d.Err, &held):

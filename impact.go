@@ -1,6 +1,8 @@
 package weir
 
 import (
+	"context"
+
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/lang/symbols"
@@ -103,7 +105,7 @@ func (p *Plan) Impact(address string) ([]Impact, error) {
 	all := symbols.Of(p.tree)
 	of, missing := symbols.Chosen(all, []string{address})
 	if len(missing) > 0 {
-		return nil, p.workspace.failure(diag.NoInstance.As("Nothing of that address").List("The configuration declares nothing at %s.", address))
+		return nil, p.workspace.failure(context.Background(), diag.NoInstance.As("Nothing of that address").List("The configuration declares nothing at %s.", address))
 	}
 	objects := p.objects()
 	var out []Impact

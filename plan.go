@@ -80,21 +80,21 @@ type Plan struct {
 func (w *Workspace) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 	p, diags := o.planning()
 	if diags.HasErrors() {
-		return nil, w.failure(diags)
+		return nil, w.failure(ctx, diags)
 	}
 	d := w.begin()
 	defer d.Close()
 	if diags = d.Check(p, "plan"); diags.HasErrors() {
-		return nil, w.failure(diags)
+		return nil, w.failure(ctx, diags)
 	}
 	work, diags := d.Open(ctx, d.Configuration(), w.opening("plan"))
 	if work == nil {
-		return nil, w.failure(diags)
+		return nil, w.failure(ctx, diags)
 	}
 	defer work.Unlock()
 	made, more := work.Plan(ctx, p)
 	diags.Append(more)
-	if err := w.failure(diags); err != nil {
+	if err := w.failure(ctx, diags); err != nil {
 		return nil, err
 	}
 	return w.plan(ctx, work, made, diags)
@@ -114,11 +114,11 @@ func (w *Workspace) LoadPlan(ctx context.Context, path string) (*Plan, error) {
 	d := w.begin()
 	defer d.Close()
 	content, diags := d.ReadPlan(path)
-	if err := w.failure(diags); err != nil {
+	if err := w.failure(ctx, diags); err != nil {
 		return nil, err
 	}
 	config, more := d.LoadSaved(ctx, content)
-	if err := w.failure(more); err != nil {
+	if err := w.failure(ctx, more); err != nil {
 		return nil, err
 	}
 	return &Plan{workspace: w, made: content.Plan, content: content, tree: config.Tree, warnings: w.warnings(diags)}, nil
@@ -341,18 +341,18 @@ func (w *Workspace) Explain(ctx context.Context, o PlanOptions, address string) 
 		diags.Add(diag.BadAddress.New(diag.Error, "%q: %s.", address, err))
 	}
 	if diags.HasErrors() {
-		return nil, w.failure(diags)
+		return nil, w.failure(ctx, diags)
 	}
 	d := w.begin()
 	defer d.Close()
 	work, diags := d.Open(ctx, d.Configuration(), w.opening("plan"))
 	if work == nil {
-		return nil, w.failure(diags)
+		return nil, w.failure(ctx, diags)
 	}
 	defer work.Unlock()
 	p.Explained = true
 	made, diags := work.Plan(ctx, p)
-	if err := w.failure(diags); err != nil {
+	if err := w.failure(ctx, diags); err != nil {
 		return nil, err
 	}
 	var out []Explanation

@@ -83,7 +83,7 @@ func (w *Workspace) State(ctx context.Context) (*State, error) {
 	defer d.Close()
 	s, diags := d.Present(ctx, statemgr.Options{})
 	if s == nil {
-		return nil, w.failure(diags)
+		return nil, w.failure(ctx, diags)
 	}
 	return stateOf(s.Snapshot()), nil
 }
@@ -125,9 +125,9 @@ func (w *Workspace) Recover(ctx context.Context, o RecoverOptions) ([]Doubt, err
 	for address, id := range o.Import {
 		target, err := addr.ParseTarget(address)
 		if err != nil {
-			return nil, w.failure(diag.BadAddress.List("%q: %s.", address, err))
+			return nil, w.failure(ctx, diag.BadAddress.List("%q: %s.", address, err))
 		}
-		if err := w.failure(d.Import(ctx, w.opening("import"), target, id)); err != nil {
+		if err := w.failure(ctx, d.Import(ctx, w.opening("import"), target, id)); err != nil {
 			return nil, err
 		}
 	}
@@ -135,12 +135,12 @@ func (w *Workspace) Recover(ctx context.Context, o RecoverOptions) ([]Doubt, err
 	for _, text := range o.Forget {
 		i, err := addr.ParseInstance(text)
 		if err != nil {
-			return nil, w.failure(diag.BadAddress.List("%q: %s.", text, err))
+			return nil, w.failure(ctx, diag.BadAddress.List("%q: %s.", text, err))
 		}
 		forget = append(forget, i)
 	}
 	_, left, diags := d.Settle(ctx, w.opening("recover").State, forget, o.ForgetAll)
-	if err := w.failure(diags); err != nil {
+	if err := w.failure(ctx, diags); err != nil {
 		return nil, err
 	}
 	return doubts(left), nil

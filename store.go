@@ -30,6 +30,17 @@ type Store interface {
 	Workspaces(ctx context.Context) ([]string, error)
 }
 
+// A NoteStore is a [Store] with room for a note beside each state: what an apply is about to
+// create. After a crash the next run knows from it what may exist, wherever it is.
+type NoteStore interface {
+	Store
+	// ReadNote returns what WriteNote has put there last, nil for nothing.
+	ReadNote(ctx context.Context, workspace string) (note []byte, err error)
+	// WriteNote replaces the note of a workspace; nil removes it. It is called under the
+	// lock, and mustn't return before the note would survive a crash.
+	WriteNote(ctx context.Context, workspace string, note []byte) error
+}
+
 // LockInfo reports who has a lock.
 type LockInfo struct {
 	ID        string
@@ -87,7 +98,25 @@ func (s kept) Place(name string) string { return "store/" + name }
 
 // State implements storage.Backend.
 func (s kept) State(name string) (storage.Store, error) {
-	return &stored{store: s.Store, workspace: name}, nil
+	state := stored{store: s.Store, workspace: name}
+	if notes, ok := s.Store.(NoteStore); ok {
+		return &noted{state, notes}, nil
+	}
+	return &state, nil
+}
+
+// noted is the state of a workspace with a note beside it.
+type noted struct {
+	stored
+	notes NoteStore
+}
+
+// Note implements storage.Noted.
+func (n *noted) Note(ctx context.Context) ([]byte, error) { return n.notes.ReadNote(ctx, n.workspace) }
+
+// SetNote implements storage.Noted.
+func (n *noted) SetNote(ctx context.Context, note []byte) error {
+	return n.notes.WriteNote(ctx, n.workspace, note)
 }
 
 // stored is the state of a workspace, with the version that Write replaces.

@@ -27,7 +27,8 @@
 //
 // Anything that is wrong with a configuration, or was wrong with a provider, is reported by an
 // [*Error], which has [Diagnostics]. Use [errors.Is] with [ErrLocked], [ErrStalePlan] and
-// [ErrInDoubt] for what programs react to. Warnings come with results.
+// [ErrInDoubt] for what programs react to, and with [context.Canceled] and
+// [context.DeadlineExceeded] for operations whose context ended. Warnings come with results.
 //
 // # Stopping
 //
@@ -56,6 +57,7 @@ import (
 	"weir.dev/weir/internal/core/secret"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/provider/install"
+	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/sys/buildinfo"
 	"weir.dev/weir/internal/workspace"
 	"weir.dev/weir/internal/workspace/environment"
@@ -89,7 +91,7 @@ type Options struct {
 	// that Environ leads to, and to registries.
 	Providers []ProviderSource
 	// DataDir is where [OpenFS] writes: modules and providers that are installed, and
-	// journals of applies, without which an apply isn't recorded while it runs.
+	// journals of applies. Without it an apply is recorded as [OpenFS] says.
 	// [Open] uses the directory itself.
 	DataDir string
 
@@ -138,12 +140,14 @@ func Open(dir string, o Options) (*Workspace, error) {
 	return open(absolute, nil, o)
 }
 
-// OpenFS opens the configuration in the root of a file system, such as one that is embedded in
-// the program or made by a test. Without [Options.DataDir] nothing is written to the disk:
-// local modules need no Init, states are best kept in a [Store], and an apply isn't
-// journalled, so that what it was about to create is forgotten when the process ends in the
-// middle of it. A state that the store rejects is then in the diagnostics only, secrets and
-// all.
+// OpenFS opens the configuration in the root of a file system, such as one that is
+// embedded in the program or made by a test. Without [Options.DataDir] nothing is
+// written to the disk: local modules need no Init, states are best kept in a
+// [Store], and an apply has no journal. What it is about to create is noted in a
+// [NoteStore], or beside the state where the configuration's backend has room for
+// that. Otherwise it is only known to this Workspace, and forgotten when the process
+// ends in the middle of an apply. A state that the store rejects is then only in the
+// diagnostics, secrets and all.
 func OpenFS(fsys fs.FS, o Options) (*Workspace, error) {
 	dir := o.DataDir
 	if dir == "" {
@@ -171,10 +175,13 @@ func OpenFS(fsys fs.FS, o Options) (*Workspace, error) {
 func open(dir string, fsys fs.FS, o Options) (*Workspace, error) {
 	w := &Workspace{options: o}
 	w.config = environment.Options{
-		Dir: dir, OriginalDir: dir, FS: fsys, Unjournaled: fsys != nil && o.DataDir == "",
+		Dir: dir, OriginalDir: dir, FS: fsys,
 		Environ: lastValues(o.Environ),
 		Home:    filepath.Join(dir, ".terraform", "home"), // nobody's, so that nothing is found by chance
 		Program: "weir", Secrets: new(secret.Known), Now: o.Now, Random: o.Random, Workspace: o.Workspace,
+	}
+	if fsys != nil && o.DataDir == "" {
+		w.config.Notes = new(storage.Notes)
 	}
 	if o.Terraform {
 		w.config.Dialect = dialect.Terraform
@@ -186,7 +193,7 @@ func open(dir string, fsys fs.FS, o Options) (*Workspace, error) {
 		w.config.Who = func() string { return o.Who }
 	}
 	if o.Store != nil {
-		w.config.Backend = &statebackend.Backend{Backend: newStates(o.Store, w.config.Unjournaled, dir), Kind: "store", Config: cty.EmptyObjectVal}
+		w.config.Backend = &statebackend.Backend{Backend: newStates(o.Store, w.config.Notes != nil, dir), Kind: "store", Config: cty.EmptyObjectVal}
 	}
 	values, err := inputs(o.Variables)
 	if err != nil {
@@ -303,7 +310,7 @@ func (w *Workspace) Init(ctx context.Context, o InitOptions) error {
 		State: w.opening("init").State, Backend: true, BackendConfig: o.BackendConfig,
 		Reconfigure: o.Reconfigure, Migrate: o.Migrate, Modules: true, Upgrade: o.Upgrade, ReadOnlyLocks: o.ReadOnlyLocks,
 	}, initializer{o})
-	return w.failure(diags)
+	return w.failure(ctx, diags)
 }
 
 // An initializer answers as the options say.
@@ -339,5 +346,5 @@ func (w *Workspace) Validate(ctx context.Context) (Diagnostics, error) {
 	d := w.begin()
 	defer d.Close()
 	found := d.Validate(ctx, workspace.Loading{Parallelism: w.options.Parallelism}, "")
-	return w.warnings(found), w.failure(found)
+	return w.warnings(found), w.failure(ctx, found)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -437,6 +438,122 @@ func TestMistakes(t *testing.T) {
 
 // TestDoubtHolds: what an object that may exist needs is neither destroyed nor
 // replaced, nor is what that needs; the rest is. Destroying isn't done then.
+// noting is a store with room for notes.
+type noting struct {
+	*weirtest.Store
+	mu    sync.Mutex
+	notes map[string][]byte
+}
+
+func (n *noting) ReadNote(_ context.Context, workspace string) ([]byte, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.notes[workspace], nil
+}
+
+func (n *noting) WriteNote(_ context.Context, workspace string, note []byte) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.notes[workspace] = note
+	return nil
+}
+
+// TestDoubtWherever: a cancelled apply says what it leaves in doubt, and nothing of that is
+// created again, wherever states and journals are. Another workspace, as after a crash, knows of it
+// unless the error says that it won't.
+func TestDoubtWherever(t *testing.T) {
+	const memoryOnly = "Objects in doubt are recorded in memory only"
+	for _, tt := range []struct {
+		name         string
+		store, notes bool
+		data, lasts  bool
+		backend      string
+	}{
+		{name: "store", store: true},
+		{name: "store with notes", store: true, notes: true, lasts: true},
+		{name: "store and data directory", store: true, data: true, lasts: true},
+		{name: "store with notes and data directory", store: true, notes: true, data: true, lasts: true},
+		{name: "data directory", data: true, lasts: true},
+		{name: "backend", backend: "terraform {\n  backend \"local\" {\n    path = \"PATH\"\n  }\n}\n"},
+		{name: "backend and data directory", backend: "terraform {\n  backend \"local\" {\n    path = \"PATH\"\n  }\n}\n", data: true, lasts: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir, own := t.TempDir(), &noting{Store: weirtest.NewStore(), notes: map[string][]byte{}}
+			config := requires + "resource \"sim_server\" \"a\" { name = \"a\" }\n" + strings.ReplaceAll(tt.backend, "PATH", filepath.Join(dir, "own.tfstate"))
+			var cloud *weirtest.Cloud
+			open := func() *bench {
+				b := newBench(t, config, func(o *weir.Options) {
+					o.Store = nil
+					switch {
+					case tt.notes:
+						o.Store = own
+					case tt.store:
+						o.Store = own.Store
+					}
+					if tt.data {
+						o.DataDir = dir
+					}
+					if cloud != nil {
+						o.Providers = []weir.ProviderSource{cloud.Source("example/sim")}
+					}
+				})
+				if err := b.Init(t.Context(), weir.InitOptions{}); tt.backend != "" && err != nil {
+					t.Fatal(err)
+				}
+				return b
+			}
+			b := open()
+			cloud = b.cloud
+			ctx, cancel := context.WithCancelCause(t.Context())
+			why := errors.New("enough")
+			cloud.After(func(_ context.Context, c weirtest.Call) error {
+				if c.Method != "Create" {
+					return nil
+				}
+				cancel(why)
+				return weir.ErrUnanswered
+			})
+			_, err := b.PlanAndApply(ctx, weir.PlanOptions{}, weir.ApplyOptions{})
+			for _, kind := range []error{weir.ErrInDoubt, weir.ErrUnanswered, context.Canceled, why} {
+				if !errors.Is(err, kind) {
+					t.Errorf("it isn't %v: %v", kind, err)
+				}
+			}
+			if got := slices.Contains(summaries(err), memoryOnly); got == tt.lasts {
+				t.Errorf("it says %q", summaries(err))
+			}
+			cloud.After(nil)
+			again := func(b *bench, known bool) {
+				t.Helper()
+				doubts, err := b.Recover(t.Context(), weir.RecoverOptions{})
+				if err != nil || known != (len(doubts) == 1 && doubts[0].Address == "sim_server.a") {
+					t.Errorf("in doubt %+v, %v", doubts, err)
+				}
+				if !known {
+					return
+				}
+				if _, err := b.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{}); !errors.Is(err, weir.ErrInDoubt) || len(cloud.Objects()) != 1 {
+					t.Errorf("%v, %d objects", err, len(cloud.Objects()))
+				}
+			}
+			again(b, true)
+			next := open()
+			again(next, tt.lasts)
+			b = map[bool]*bench{true: next, false: b}[tt.lasts]
+			if _, err := b.Recover(t.Context(), weir.RecoverOptions{Import: map[string]string{"sim_server.a": "sim_server-1"}}); err != nil {
+				t.Fatal(err)
+			}
+			b.apply(t)
+			if doubts, err := b.Recover(t.Context(), weir.RecoverOptions{}); err != nil || len(doubts) > 0 || len(cloud.Objects()) != 1 {
+				t.Errorf("left are %+v, %v, %d objects", doubts, err, len(cloud.Objects()))
+			}
+			if note, _ := own.ReadNote(t.Context(), "default"); note != nil {
+				t.Errorf("the note is left: %s", note)
+			}
+		})
+	}
+}
+
 func TestDoubtHolds(t *testing.T) {
 	const three = requires + `
 variable "zone" { default = "a" }

@@ -105,7 +105,11 @@ func (r *run) unsure(i plan.Intent) diag.List {
 	var diags diag.List
 	switch i.Action {
 	case plan.Create:
-		diags.Add(MayBe.New(diag.Error, "The provider was asked to create %s and did not say what it made, so the object may exist. It is recorded as in doubt, and it won't be created again before you resolve it: see \"recover\".", i.Object))
+		recorded := "It is recorded as in doubt, and it won't be created again before you resolve it: see \"recover\"."
+		if r.Journal == nil {
+			recorded = "Nothing is recorded of that, so the next apply creates it again. Look for the object first."
+		}
+		diags.Add(MayBe.New(diag.Error, "The provider was asked to create %s and did not say what it made, so the object may exist. %s", i.Object, recorded))
 	case plan.Delete:
 		diags.Add(MayBe.As("Object may be gone").New(diag.Error, "The provider was asked to delete %s and did not say what became of it. The object stays in the state; the next plan finds out whether it still exists.", i.Object))
 	default:

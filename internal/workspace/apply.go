@@ -49,13 +49,9 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 		return nil, append(found, diags...)
 	}
 	o := engine.ApplyOptions{CallTimeout: timeout, Grace: grace, Stop: l.Stop, ShowSensitive: l.ShowSensitive}
-	var recorder *lockedstate.Recorder
-	if !w.dir.Unjournaled {
-		var more diag.List
-		if recorder, more = w.Record(saving, p, l.Stop); more.HasErrors() {
-			return nil, append(found, more...)
-		}
-		found = append(found, more...)
+	recorder, more := w.Record(saving, p, l.Stop)
+	if found = append(found, more...); more.HasErrors() {
+		return nil, found
 	}
 	if recorder != nil {
 		o.Journal = recorder
@@ -63,6 +59,9 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	refreshpolicy.Forget(p, w.Session)
 	result, diags := engine.Apply(ctx, w.Config, p, o)
 	diags.Append(w.Keep(saving, recorder, result))
+	if w.Forgets() && len(w.Doubts()) > 0 {
+		diags.Append(lockedstate.NotNoted.As("Objects in doubt are recorded in memory only").Warnings("What is in doubt is recorded in this process only, and forgotten with it. Then nothing keeps these objects from being created again. To record it for later, name a data directory, or use a store that keeps notes."))
+	}
 	diags = append(outlasting(found, diags), diags...)
 	if diags.HasErrors() {
 		return nil, diags

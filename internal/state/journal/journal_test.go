@@ -698,3 +698,20 @@ func TestStartLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestNoWriter: a nil Writer takes everything and writes nothing.
+func TestNoWriter(t *testing.T) {
+	var w *Writer
+	at := addr.Object{}
+	for name, err := range map[string]error{
+		"intent": w.Intent(Operation{}), "result": w.Result(at, nil), "moved": w.Moved(at, at, nil), "unsure": w.Unsure(at), "invoke": w.Invoke("a"), "invoked": w.Invoked("a"),
+		"output": w.Output("a", nil), "snapshot": w.Snapshot("a"), "end": w.End(), "close": w.Close(), "remove": w.Remove(),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if w.Size() != 0 {
+		t.Error("it has a size")
+	}
+}

@@ -178,6 +178,7 @@ func TestReadBad(t *testing.T) {
 		{"resources is null", `{"version":4,"resources":null}`, invalidFormat, `"resources" must be an array`},
 		{"resources is text", `{"version":4,"resources":"[]"}`, invalidFormat, `"resources" must be an array`},
 		{"resources is missing", `{"version":4,"serial":3,"lineage":"x","outputs":{}}`, invalidFormat, `has no "resources"`},
+		{"only the version", `{"version":4}`, invalidFormat, `has no "resources"`},
 		{"resources is misspelt", `{"version":4,"resourcer":[]}`, invalidFormat, `has no "resources"`},
 		{"resources is behind another member", `{"version":4,"more":{"resources":[]}}`, invalidFormat, `has no "resources"`},
 		{"a resource is null", `{"version":4,"resources":[null]}`, invalidFormat, `must be an object`},

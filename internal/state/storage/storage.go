@@ -12,6 +12,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"sync"
 )
 
 // DefaultWorkspace is the workspace that always exists.
@@ -149,6 +150,39 @@ type Lasting interface {
 
 // ErrNoNotes is returned by a Noted where this user or this place can't have notes.
 var ErrNoNotes = errors.New("notes can't be kept beside the state")
+
+// Notes has notes in memory for stores without room for them. Nobody else sees them, and
+// they end with the process.
+type Notes struct {
+	mu  sync.Mutex
+	all map[string][]byte // by the place of the state
+}
+
+// Of has the note of the state in a place.
+func (n *Notes) Of(place string) Noted { return remembered{n, place} }
+
+type remembered struct {
+	*Notes
+	place string
+}
+
+// Note implements Noted.
+func (r remembered) Note(context.Context) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all[r.place], nil
+}
+
+// SetNote implements Noted.
+func (r remembered) SetNote(_ context.Context, note []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil {
+		r.all = map[string][]byte{}
+	}
+	r.all[r.place] = note
+	return nil
+}
 
 // A Noted is a Store with room beside the state for what a run is about to do, which
 // any machine sees. Notes go with the workspace.

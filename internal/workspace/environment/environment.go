@@ -77,8 +77,10 @@ type Options struct {
 	// FS has the files of the configuration in place of Dir, where everything is
 	// that is written.
 	FS fs.FS
-	// Unjournaled: an apply isn't recorded on disk while it runs. If the process ends meanwhile, its next creations are no longer known.
-	Unjournaled bool
+	// Notes has what applies are about to create where nothing may be written to the disk:
+	// then there is no journal, and stores without room for a note of their own have theirs
+	// here. nil stands for journals.
+	Notes *storage.Notes
 	// Catalog has the providers; nil stands for those that are installed, and for
 	// those that follow.
 	Catalog provider.Catalog

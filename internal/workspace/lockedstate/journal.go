@@ -299,6 +299,9 @@ func (s *Session) Doubts() []journal.Operation { return slices.Clone(s.doubts) }
 // settle leaves the given operations in doubt and no others.
 func (s *Session) settle(left []journal.Operation) error {
 	s.doubts = left
+	if s.Notes != nil {
+		return s.writeNote(s.Saving(), left)
+	}
 	if len(left) > 0 {
 		if err := s.keepDoubts(left); err != nil {
 			return err

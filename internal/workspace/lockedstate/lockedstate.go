@@ -74,6 +74,8 @@ type Options struct {
 	Damaged bool
 	// Notice reports something while the command waits.
 	Notice func(text string)
+	// Notes takes the place of journals, which are files; nil stands for these.
+	Notes *storage.Notes
 	// Problem reports what goes wrong at the end, when nothing else can.
 	Problem func(diag.List)
 }

@@ -43,10 +43,20 @@ type notes struct {
 	err    error
 }
 
-// takesNotes is the store of the state where it has room for notes.
+// takesNotes is the store of the state where it has room for notes. Without a journal there is
+// always room, if only in memory.
 func (s *Session) takesNotes() (storage.Noted, bool) {
 	store, ok := s.store.Store.(storage.Noted)
+	if !ok && s.Notes != nil {
+		return s.Notes.Of(s.backend.Place(s.workspace)), true
+	}
 	return store, ok
+}
+
+// Forgets reports whether what is in doubt is known to this process only.
+func (s *Session) Forgets() bool {
+	_, ok := s.store.Store.(storage.Noted)
+	return s.Notes != nil && !ok
 }
 
 // note begins the notes of an apply; they are nil where none are needed or can be

@@ -91,6 +91,11 @@ func (s *Session) record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 		r.doubts[o.Object] = o
 	}
 	var err error
+	if s.Notes != nil {
+		s.folded = false
+		go r.saveWhenInterrupted()
+		return r, nil
+	}
 	// Changes by refreshing and moving belong to the start.
 	if r.w, err = journal.Start(s.Disk, s.journalPath(), s.journalBegin(), s.doubts, changes(s.base, start), s.sealsKeys()); err != nil {
 		return nil, err
@@ -271,7 +276,7 @@ func (l *Claimed) Keep(ctx context.Context, r *Recorder, result *state.Snapshot)
 		if r != nil {
 			r.w.Close()
 		}
-		s.unsaved = r != nil
+		s.unsaved = r != nil && r.w != nil
 		return s.rescue(s.stamped(result), err)
 	}
 	if r == nil {

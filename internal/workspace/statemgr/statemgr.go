@@ -162,6 +162,7 @@ func (d *Keeper) SessionOptions(b *statebackend.Backend, o Options) (lockedstate
 		Notice:   d.Notice,
 		Problem:  d.Problem,
 		Memo:     d.Memo,
+		Notes:    d.Notes,
 	}
 	if n, err := strconv.Atoi(d.Environ["TF_STATE_PERSIST_INTERVAL"]); err == nil && n > 0 {
 		options.Interval = max(time.Duration(n)*time.Second, leastInterval)
