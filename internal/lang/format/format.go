@@ -15,6 +15,7 @@ package format
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -33,12 +34,90 @@ func Source(src []byte, filename string) []byte {
 	return ret
 }
 
-// Check is Source that also reports what is wrong with a file it leaves only.
+// Check is Source that also tells what is wrong with a file it leaves alone.
+//
+// A large file is laid out piece by piece, because tokens take a hundred times the room of
+// their text. The layout of a top-level block doesn't follow from others: alignment ends at
+// blank lines and closing braces.
 func Check(src []byte, filename string) ([]byte, diag.List) {
+	whole := func() ([]byte, diag.List) {
+		out, _, diags := check(src, filename)
+		return out, diags
+	}
+	if len(src) <= large {
+		return whole()
+	}
+	out := make([]byte, 0, len(src)+len(src)/8)
+	known := map[string]bool{}
+	for rest := src; len(rest) > 0; {
+		n, done, names := pieceOf(rest, filename)
+		if n == 0 {
+			return whole() // it has problems, whose lines are those of the file
+		}
+		for _, name := range names {
+			if known[name] {
+				return whole() // says that an attribute is there twice
+			}
+			known[name] = true
+		}
+		out = append(out, done...)
+		rest = rest[n:]
+	}
+	return out, nil
+}
+
+// large is the length of a piece in bytes; tries is how often one is made longer because it
+// ended in the middle of something, such as the text of a heredoc.
+const (
+	large = 64 << 10
+	tries = 12
+)
+
+// pieceOf is how long the first piece of a text is that can be read alone, its layout, and the
+// attributes in it that aren't in blocks. It is 0 where there is none.
+func pieceOf(text []byte, filename string) (n int, done []byte, names []string) {
+	size := large
+	for range tries {
+		if size < len(text) {
+			size += cut(text[size:])
+		}
+		if size >= len(text) {
+			break
+		}
+		if done, names, diags := check(text[:size], filename); len(diags) == 0 {
+			return size, done, names
+		}
+		size *= 2
+	}
+	if done, names, diags := check(text, filename); len(diags) == 0 {
+		return len(text), done, names
+	}
+	return 0, nil, nil
+}
+
+// cut is where the first line of a text begins that a piece may begin with: one that isn't
+// indented, after a blank line or a closing brace.
+func cut(text []byte) int {
+	for at := 0; ; {
+		n := bytes.IndexByte(text[at:], '\n')
+		if n < 0 || at+n+1 == len(text) {
+			return len(text)
+		}
+		line := bytes.TrimRight(text[at:at+n], "\r")
+		at += n + 1
+		// The first line of the text may be the end of one.
+		if at > n+1 && (len(line) == 0 || string(line) == "}") && hclsyntax.ValidIdentifier(string(text[at:at+1])) {
+			return at
+		}
+	}
+}
+
+// check lays out a text as a whole, and says which attributes are in no block.
+func check(src []byte, filename string) (out []byte, names []string, diags diag.List) {
 	file, diags := syntax.Parse(filename, src)
 	body, native := file.Body.(*hclsyntax.Body)
 	if diags.HasErrors() || !native {
-		return src, diags
+		return src, nil, diags
 	}
 	e := &editor{src: src}
 	e.body(body, nil)
@@ -50,7 +129,7 @@ func Check(src []byte, filename string) ([]byte, diag.List) {
 			edited = src
 		}
 	}
-	return hclwrite.Format(edited), diags
+	return hclwrite.Format(edited), slices.Collect(maps.Keys(body.Attributes)), diags
 }
 
 // An edit replaces a part of the source.

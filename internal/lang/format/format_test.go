@@ -6,9 +6,11 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -273,5 +275,90 @@ func TestDiffApplies(t *testing.T) {
 	a, b := strings.Repeat("a\n", 5000), strings.Repeat("b\n", 5000)
 	if got := patch(t, []byte(a), string(Diff("a", "b", []byte(a), []byte(b)))); got != b {
 		t.Error("a large difference is wrong")
+	}
+}
+
+// TestPieces: a large file is laid out as it would be in one piece, wherever it may be cut.
+func TestPieces(t *testing.T) {
+	parts := []string{
+		"resource   \"a\" \"b\" {\nname=\"a\"\n  value  =   \"x\"   # comment\n}\n", "x {\n  a = <<EOT\n}\n\nnot = { a block\n}\nEOT\n}\n\n", "a=1\nlonger   = 2\n\n",
+		"/* }\n\nb {\n*/\n", "list=[\n1,\n\n2,\n]\n", "variable \"a\" {\n  type = \"string\"\n}\n", "# comment\n\n\n\n", "y \"z\" {\r\n  b=\"${c}\"\r\n}\r\n", "d = {\n}\ne = 1\nfgh = 2\n",
+		"m = {\n  k = 1\n}\nresource a b {\n}\n", "_u = 1\n", "  indented = 1\n",
+	}
+	random := rand.New(rand.NewSource(1))
+	for range 5 {
+		var b bytes.Buffer
+		for n := 0; b.Len() < 3*large; n++ {
+			part := parts[random.Intn(len(parts))]
+			b.WriteString(part)
+		}
+		src := distinct(b.Bytes())
+		whole, _, wrong := check(src, "x.tf")
+		if wrong.HasErrors() {
+			t.Fatal(wrong)
+		}
+		got, diags := Check(src, "x.tf")
+		if diags.HasErrors() || !bytes.Equal(got, whole) {
+			t.Fatalf("it isn't laid out as a whole: %v", diags)
+		}
+		if n, _, _ := pieceOf(src, "x.tf"); n > 8*large {
+			t.Errorf("the first piece has %d bytes", n)
+		}
+		src = append(src, "broken = {\n"...)
+		if got, diags := Check(src, "x.tf"); !bytes.Equal(got, src) || !diags.HasErrors() || diags[0].Subject.Start.Line < bytes.Count(src, []byte("\n")) {
+			t.Errorf("with a mistake at the end: %v", diags)
+		}
+	}
+}
+
+// TestTwice: an attribute that is there twice is a mistake also in different pieces.
+func TestTwice(t *testing.T) {
+	src := slices.Concat([]byte("a=1\n\n"), bytes.Repeat([]byte("x {\n}\n"), large), []byte("\na = 2\n"))
+	if got, diags := Check(src, "x.tfvars"); !diags.HasErrors() || !bytes.Equal(got, src) {
+		t.Errorf("it is %v", diags)
+	}
+}
+
+// distinct gives attributes at the top names of their own.
+func distinct(src []byte) []byte {
+	lines := bytes.SplitAfter(src, []byte("\n"))
+	n := 0
+	for i, line := range lines {
+		for _, name := range []string{"a=", "longer ", "list=", "d = {", "e =", "fgh =", "m = {", "_u", "  indented"} {
+			if bytes.HasPrefix(line, []byte(name)) && !bytes.HasPrefix(line, []byte("  a")) {
+				n++
+				word := strings.TrimRight(name, " ={")
+				lines[i] = []byte(strings.Replace(string(line), word, fmt.Sprintf("%s%d", word, n), 1))
+			}
+		}
+	}
+	return bytes.Join(lines, nil)
+}
+
+// TestMemory: what fmt takes is a small multiple of a large file.
+func TestMemory(t *testing.T) {
+	one := "resource \"a_b\" \"c\" {\n  count=2\n  name   = \"x-${count.index}\"\n  tags = {\n    a = var.a\n    bcd = [1, 2,3]\n  }\n}\n\n"
+	src := bytes.Repeat([]byte(one), 4<<20/len(one))
+	runtime.GC()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	peak := before.HeapAlloc
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		Source(src, "main.tf")
+	}()
+	for {
+		select {
+		case <-done:
+			if grown := (peak - before.HeapAlloc) >> 20; grown > 20*4 {
+				t.Errorf("4 MiB took %d MiB", grown)
+			}
+			return
+		case <-time.After(5 * time.Millisecond):
+			var now runtime.MemStats
+			runtime.ReadMemStats(&now)
+			peak = max(peak, now.HeapAlloc)
+		}
 	}
 }
