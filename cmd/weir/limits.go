@@ -25,6 +25,9 @@ func limitEvaluation() error {
 	if err != nil {
 		return err
 	}
+	if program.MaxModules, err = limit("WEIR_MAX_MODULES", program.MaxModules); err != nil {
+		return err
+	}
 	if text := os.Getenv("WEIR_MAX_TIME"); text != "" {
 		if program.MaxTime, err = time.ParseDuration(text); err != nil || program.MaxTime < 0 {
 			return fmt.Errorf("WEIR_MAX_TIME is %q. It has to be a duration such as 90s or 2h; 0 is no limit", text)

@@ -11,6 +11,7 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/lang/program"
 )
 
 // counted are files in memory that count how often each is read.
@@ -123,5 +124,27 @@ module "m" { source = "../${var.dir}" }`, `o o.m`},
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// TestTooManyModules: a tree of modules that doubles at each level ends with one problem.
+func TestTooManyModules(t *testing.T) {
+	before := program.MaxModules
+	defer func() { program.MaxModules = before }()
+	program.MaxModules = 1000
+	files := map[string]string{"main.tf": "module \"a\" {\n  source = \"./m1\"\n}\n"}
+	for i := 1; i < 40; i++ {
+		files[fmt.Sprintf("m%d/main.tf", i)] = fmt.Sprintf("module \"a\" {\n  source = \"../m%d\"\n}\nmodule \"b\" {\n  source = \"../m%d\"\n}\n", i+1, i+1)
+	}
+	files["m40/main.tf"] = ""
+	_, _, requests, diags := load(t, files)
+	if requests > program.MaxModules || len(diags) != 1 || !diag.TooLarge.Is(diags[0]) || !strings.Contains(diags[0].Detail, "WEIR_MAX_MODULES") {
+		t.Errorf("%d requests, %v", requests, diags)
+	}
+	// As many as are allowed are fine, also one by one.
+	for _, config := range []string{"module \"a\" {\n  count  = 1000\n  source = \"./m40\"\n}\n", "module \"a\" {\n  count  = 999\n  source = \"./m${40 + 0 * count.index}\"\n}\n"} {
+		if _, _, _, diags := load(t, map[string]string{"main.tf": config, "m40/main.tf": "output \"a\" { value = 1 }"}); diags.HasErrors() {
+			t.Error(diags)
+		}
 	}
 }

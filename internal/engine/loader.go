@@ -117,6 +117,7 @@ type loader struct {
 
 // A pass is one evaluation of all calls.
 type pass struct {
+	count     int            // module calls that were followed
 	again     bool           // the next pass knows better
 	evaluated map[place]bool // calls whose instances' sources are known
 	diags     diag.List
@@ -272,6 +273,13 @@ func (l *loader) load(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Ke
 		return nil, nil
 	}
 	child := l.modules.child(f, c, k)
+	if l.count++; l.count > program.MaxModules {
+		if l.count == program.MaxModules+1 {
+			l.diags.Append(diag.List{diag.TooLarge.As("Too many modules").Error(c.Range, "With the calls in this module, the configuration has more than %d module calls. A module that is called in several places counts with all that it calls, each time. Call it fewer times, or set WEIR_MAX_MODULES to a higher number.", program.MaxModules)})
+		}
+		t.Fail()
+		return nil, nil
+	}
 	request, ok := l.request(t, f, c, k)
 	if !ok {
 		t.Fail()

@@ -500,6 +500,11 @@ type Tree struct {
 	Modules []addr.Module
 }
 
+// MaxModules bounds the module calls of a configuration, each counted as often as the module
+// around it is called. A tree that doubles at each level takes all memory otherwise. It is set
+// before anything is loaded.
+var MaxModules = 50_000
+
 // A Checkable is an object with conditions: its kind, in the words of states,
 // and its address without keys.
 type Checkable struct{ Kind, Address string }

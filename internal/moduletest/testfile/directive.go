@@ -78,6 +78,9 @@ func (r *reader) directive(run *Run, text string, at hcl.Range) {
 	}
 }
 
+// mostSamples is how many samples a run may have: each of them carries it out again.
+const mostSamples = 100_000
+
 // generate reads the variables, and perhaps how many samples: "name, size samples=50".
 func (r *reader) generate(run *Run, text string, at hcl.Range) {
 	g := &Generate{Range: at}
@@ -87,6 +90,9 @@ func (r *reader) generate(run *Run, text string, at hcl.Range) {
 		switch {
 		case counted && (name != "samples" || err != nil || n < 1):
 			r.diags.Add(BadDirective.Error(at, "%q has no meaning here. A number of samples is written samples=50.", word))
+			return
+		case n > mostSamples:
+			r.diags.Add(BadDirective.Error(at, "The run would be carried out %d times. Write %d samples at most.", n, mostSamples))
 			return
 		case counted:
 			g.Samples = n

@@ -158,6 +158,7 @@ func TestDirectives(t *testing.T) {
 		"# weir: snapshott\nrun \"a\" {}":                                "Did you mean \"snapshot\"?",
 		"# weir: snapshot now\nrun \"a\" {}":                             "nothing to say after",
 		"# weir: generate\nrun \"a\" {}":                                 "Say which variables",
+		"# weir: generate a samples=1000000000\nrun \"a\" {}":            "100000 samples at most",
 		"# weir: generate a samples=none\nrun \"a\" {}":                  "no meaning here",
 		"# weir: generate a-b, 7\nrun \"a\" {}":                          "no name of a variable",
 		"# weir: generate a\n# weir: generate b\nrun \"a\" {}":           "directive for this run already",

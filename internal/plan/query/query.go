@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/configgen"
@@ -124,11 +125,16 @@ func (a *asking) ask(t *promise.Task) (*plan.Listing, diag.List) {
 	a.tell(event.ListStart, listing, nil)
 	request := provider.ListRequest{Type: i.Addr.Name.Type, Config: config.Value, Objects: extent.Whole || a.Generate, Limit: extent.Limit}
 	var problems diag.List
+	size := 0 // of what the provider said, which may be without end
 	a.conn.Ask(a.Context, providerclient.Once, i.Addr.Name, func() diag.List {
 		if extent.Limit == 0 {
 			return nil
 		}
 		more = a.conn.List(a.Context, request, func(r provider.ListResult) bool {
+			if size += sizeOf(r); size > value.MaxSize {
+				problems.Add(diag.TooLarge.As("Too much found").Error(i.Resource.Range, "What the provider found for %s takes more than %d MiB, so weir stopped asking. Ask for fewer objects with the limit argument or a narrower configuration, or set WEIR_MAX_VALUE to a higher number of MiB.", i.Addr, value.MaxSize>>20))
+				return false
+			}
 			problems.Append(r.Diags)
 			if r.Diags.HasErrors() {
 				return false
@@ -154,6 +160,20 @@ func (a *asking) ask(t *promise.Task) (*plan.Listing, diag.List) {
 	}
 	a.tell(event.ListComplete, listing, nil)
 	return listing, diags
+}
+
+// sizeOf estimates the memory that a result takes, in bytes.
+func sizeOf(r provider.ListResult) int {
+	n := len(r.Name) + 256
+	for _, v := range []cty.Value{r.Identity, r.Object} {
+		if v != cty.NilVal {
+			n += value.Size(v, value.MaxSize)
+		}
+	}
+	for _, d := range r.Diags {
+		n += len(d.Summary) + len(d.Detail) + 256
+	}
+	return n
 }
 
 func (a *asking) tell(kind event.Kind, l *plan.Listing, found *plan.Found) {

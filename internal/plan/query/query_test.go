@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
@@ -111,6 +113,29 @@ func TestDefaultLimit(t *testing.T) {
 	list, diags := query(t, bench(t), "-- a.tfquery.hcl --\nlist \"sim_object\" \"a\" {\n  provider = sim\n  config { prefix = \"a\" }\n}\n", false, nil)
 	if diags.HasErrors() || len(list) != 1 || len(list[0].Found) != 100 {
 		t.Errorf("got %v, %v", shown(list), diags)
+	}
+}
+
+// TestEndless: whatever limit a query has, what a provider says without end is bounded, objects as
+// well as warnings.
+func TestEndless(t *testing.T) {
+	before := value.MaxSize
+	defer func() { value.MaxSize = before }()
+	value.MaxSize = 1 << 20
+	ask := func(b *testkit.Bench) diag.List {
+		_, diags := query(t, b, "-- a.tfquery.hcl --\nlist \"sim_object\" \"a\" {\n  provider         = sim\n  include_resource = true\n  limit            = 1000000000000\n  config { prefix = \"a\" }\n}\n", false, nil)
+		return diags
+	}
+	warns := bench(t)
+	warns.Lists["sim_object"].List = func(_ provider.ListRequest, found func(provider.ListResult) bool) diag.List {
+		for found(provider.ListResult{Diags: diag.List{{Severity: diag.Warning, Summary: "nothing yet"}}}) {
+		}
+		return nil
+	}
+	for name, b := range map[string]*testkit.Bench{"objects": bench(t), "warnings": warns} {
+		if diags := ask(b); !slices.ContainsFunc(diags, diag.TooLarge.Is) {
+			t.Errorf("%s: %d problems, the last %v", name, len(diags), diags[max(0, len(diags)-1):])
+		}
 	}
 }
 
