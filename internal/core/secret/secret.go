@@ -38,6 +38,16 @@ type Known struct {
 	masking, blotting *strings.Replacer
 }
 
+// Empty reports whether there are none.
+func (k *Known) Empty() bool {
+	if k == nil {
+		return true
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.all) == 0
+}
+
 // AddMarked adds the strings in the parts of a value that are marked as sensitive or
 // ephemeral.
 func (k *Known) AddMarked(v cty.Value) {

@@ -29,6 +29,7 @@ const question = 9
 // have one row with all of these values; and where that is too long, too, changes of the
 // same places have one row that names a few. A plan without changes is written as by Plan.
 func Overview(w io.Writer, pl *plan.Plan, o Options) error {
+	pl = Hidden(pl, Secrets(pl, nil))
 	shown := summary.Changes(pl)
 	if len(shown) == 0 || pl.Mode == plan.RefreshOnly {
 		return Plan(w, pl, o)

@@ -24,6 +24,7 @@ import (
 
 // Plan writes what a plan found and what applying it would do.
 func Plan(w io.Writer, pl *plan.Plan, o Options) error {
+	pl = Hidden(pl, Secrets(pl, nil))
 	p := &planPrinter{printer: printer{o: o}, plan: pl}
 	p.shown = p.changes()
 	p.outputs = outputChanges(pl.Outputs, o)
@@ -67,6 +68,7 @@ func Changes(w io.Writer, pl *plan.Plan, o Options) error {
 
 // Details writes the planned changes without totals: they may be a part of a plan.
 func Details(w io.Writer, pl *plan.Plan, o Options) error {
+	pl = Hidden(pl, Secrets(pl, nil))
 	p := &planPrinter{printer: printer{o: o}, plan: pl}
 	p.shown = p.changes()
 	for _, c := range p.shown {

@@ -7,6 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/secret"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/ui/view/diff"
@@ -64,6 +65,9 @@ func (p *printer) object(a addr.Object, obj *state.Object, schemas map[addr.Prov
 	if err != nil {
 		return fmt.Errorf("the stored object of %s can't be read: %w", a, err)
 	}
+	hide := &secret.Known{}
+	hide.AddMarked(v)
+	v, _ = hidden(v, s, hide)
 	bare, _ := v.UnmarkDeep()
 	if s == nil || s.Block == nil || len(bare.Type().TestConformance(s.Block.ImpliedType())) > 0 {
 		s = guess(v)

@@ -340,7 +340,7 @@ func (r *Run[W, O, L]) Planned(ctx context.Context, w W, made *plan.Plan, found 
 
 // show has the page show a plan.
 func (r *Run[W, O, L]) show(w W, made *plan.Plan, failed bool) {
-	r.hide = page.Secrets(made, r.Tree(w))
+	r.hide = view.Secrets(made, r.Tree(w))
 	beside := page.Beside{Tree: r.Tree(w)}
 	if r.Screen.Memory != nil {
 		beside.Durations = r.Screen.Memory.Durations()

@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -77,13 +78,20 @@ func New(token string, now func() time.Time) *Server {
 // Serve serves the page of a run at an address of its own, and says where that is; nil where
 // that can't be.
 func Serve(ctx context.Context, port int, say func(string)) (*Server, diag.List) {
-	s := New(rand.Text(), time.Now)
+	s := New(newToken(), time.Now)
 	address, err := s.Listen(ctx, port)
 	if err != nil {
 		return nil, Unserved.List("The address can't be served: %s. Without -port a port is used that is free.", diag.Cause(err))
 	}
 	say("The page of this run, for this machine alone:\n  " + address + "\n\n")
 	return s, nil
+}
+
+// newToken makes a token of 256 random bits, which may be part of an address.
+func newToken() string {
+	var bits [32]byte
+	_, _ = rand.Read(bits[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(bits[:])
 }
 
 // Listen serves the page on a port of the loopback interface, 0 for one that is free, and

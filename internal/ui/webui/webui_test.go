@@ -3,6 +3,7 @@ package webui
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -256,8 +257,30 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestListen: the page is there on a real port, learns what happens as it happens, and has all
-// of it when the server is closed.
+// TestToken: an address has 256 random bits, new for each page.
+func TestToken(t *testing.T) {
+	var addresses []string
+	for range 2 {
+		s, diags := Serve(context.Background(), 0, func(text string) { addresses = append(addresses, text) })
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		s.Close()
+		token, err := base64.RawURLEncoding.DecodeString(strings.Trim(s.Path(), "/"))
+		if err != nil || len(token) != 32 || bytes.Count(token, token[:1]) > 8 {
+			t.Errorf("the token is %x, %v", token, err)
+		}
+		if !strings.Contains(addresses[len(addresses)-1], s.Path()) {
+			t.Errorf("%s isn't at %s", addresses[len(addresses)-1], s.Path())
+		}
+	}
+	if addresses[0] == addresses[1] {
+		t.Error("two pages have one address")
+	}
+}
+
+// TestListen: the page is there on a real port, is told what happens as it happens, and
+// has all of it when the server is closed.
 func TestListen(t *testing.T) {
 	s, _ := server(t)
 	address, err := s.Listen(context.Background(), 0)

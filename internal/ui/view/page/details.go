@@ -6,10 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zclconf/go-cty/cty"
-
 	"weir.dev/weir/internal/core/addr"
-	"weir.dev/weir/internal/core/secret"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/symbols"
 	"weir.dev/weir/internal/plan"
@@ -51,7 +48,7 @@ type block struct {
 }
 
 // details collects what rows show: the first change of each before further ones.
-func details(p *plan.Plan, rows []*summary.Row, tree *program.Tree, hide *secret.Known) data {
+func details(p *plan.Plan, rows []*summary.Row, tree *program.Tree) data {
 	d := data{Rows: make([]detail, len(rows)), Blocks: []*block{}}
 	left := room
 	write := func(out *detail, c *plan.Change) {
@@ -61,7 +58,7 @@ func details(p *plan.Plan, rows []*summary.Row, tree *program.Tree, hide *secret
 			return
 		}
 		left -= text.Len()
-		out.Changes = append(out.Changes, change{sanitize.Line(c.Addr.String()), hide.Mask(text.String())})
+		out.Changes = append(out.Changes, change{sanitize.Line(c.Addr.String()), text.String()})
 	}
 	reasons, places := newReasons(p, tree), d.blocks(p, rows)
 	for i, r := range rows {
@@ -78,42 +75,6 @@ func details(p *plan.Plan, rows []*summary.Row, tree *program.Tree, hide *secret
 		}
 	}
 	return d
-}
-
-// Secrets are texts that are sensitive anywhere in the plan: a page is handed on, so
-// they aren't shown either where a provider repeats them in a place that isn't.
-func Secrets(p *plan.Plan, tree *program.Tree) *secret.Known {
-	hide := &secret.Known{}
-	for _, list := range [][]*plan.Change{p.Changes, p.Drift} {
-		for _, c := range list {
-			for _, v := range []cty.Value{c.Before, c.After} {
-				if v != cty.NilVal {
-					hide.AddMarked(v)
-				}
-			}
-		}
-	}
-	for _, o := range p.Outputs {
-		for _, v := range []cty.Value{o.Before, o.After} {
-			switch {
-			case v == cty.NilVal:
-			case o.Sensitive || o.BeforeSensitive:
-				v, _ = v.UnmarkDeep()
-				hide.Add(v)
-			default:
-				hide.AddMarked(v)
-			}
-		}
-	}
-	if tree == nil || tree.Program == nil {
-		return hide
-	}
-	for _, v := range tree.Program.Variables {
-		if given := p.Variables[v.Name]; v.Sensitive && given != nil && given.Value != cty.NilVal {
-			hide.Add(given.Value)
-		}
-	}
-	return hide
 }
 
 // blocks are those of rows, and what depends on them, however indirectly.

@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/core/addr"
-	"weir.dev/weir/internal/core/secret"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/ui/view"
@@ -53,14 +52,15 @@ var script string
 
 // Plan writes the page of a plan.
 func Plan(w io.Writer, p *plan.Plan, beside Beside) error {
+	p = view.Hidden(p, view.Secrets(p, beside.Tree))
 	rows := summary.Rows(p)
-	c, hide := graphview.OfPlan(p), Secrets(p, beside.Tree)
+	c := graphview.OfPlan(p)
 	m := &model{
 		Script:  "\n" + graphview.Script + script,
 		CSS:     layout.Style + css,
 		Modules: modules(rows), Notes: notes(p, rows),
-		Outputs: outputs(p, hide), Times: timeline(p, progress.ReadDurations(beside.Durations)),
-		Data: details(p, rows, beside.Tree, hide),
+		Outputs: outputs(p), Times: timeline(p, progress.ReadDurations(beside.Durations)),
+		Data: details(p, rows, beside.Tree),
 	}
 	if beside.Took != nil && p.Graph != nil {
 		m.Times = lived(p, beside.Took)
@@ -72,7 +72,7 @@ func Plan(w io.Writer, p *plan.Plan, beside Beside) error {
 	m.Risk = view.Risk(rows)
 	m.Steps, m.Chain = view.Chain(p.Graph)
 	for i, r := range rows {
-		m.Rows = append(m.Rows, rowOf(i, r, hide))
+		m.Rows = append(m.Rows, rowOf(i, r))
 	}
 	m.Kinds = kinds(rows)
 	for _, i := range p.Invocations {
@@ -196,16 +196,16 @@ type row struct {
 	Said                                 []string
 }
 
-func rowOf(id int, r *summary.Row, hide *secret.Known) row {
+func rowOf(id int, r *summary.Row) row {
 	out := row{
 		ID: id, Class: graphview.Class(r.Action), Word: word(r.Action), Symbol: strings.TrimSpace(diff.Symbol(r.Action, ansi.Pen{})),
 		Address: sanitize.Line(r.Addresses()), Module: sanitize.Line(r.Changes[0].Addr.Module.Erase().String()),
 	}
 	for _, note := range view.Brief(r) {
-		out.Said = append(out.Said, hide.Mask(note.String()))
+		out.Said = append(out.Said, note.String())
 	}
 	if why := view.Causes(r, nil); why != "" {
-		out.Said = append(out.Said, hide.Mask(why))
+		out.Said = append(out.Said, why)
 	}
 	if n := len(r.Changes); n > 1 {
 		out.Count = n
@@ -277,12 +277,12 @@ type line struct{ Class, Text string }
 var folded = view.Options{Fold: true}
 
 // outputs is how root outputs change.
-func outputs(p *plan.Plan, hide *secret.Known) (list []line) {
+func outputs(p *plan.Plan) (list []line) {
 	var text bytes.Buffer
 	if view.OutputChanges(&text, p, folded) != nil {
 		return nil
 	}
-	for t := range strings.Lines(hide.Mask(text.String())) {
+	for t := range strings.Lines(text.String()) {
 		list = append(list, line{mark(t), t})
 	}
 	return list

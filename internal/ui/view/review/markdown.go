@@ -29,6 +29,7 @@ const reserve = 600
 // all changes that are alike, the most dangerous first, and then as many of these changes in
 // full, folded, as there is room for. Anything that is left out is counted.
 func Markdown(w io.Writer, p *plan.Plan, limit int) error {
+	p = view.Hidden(p, view.Secrets(p, nil))
 	rows := summary.Rows(p)
 	d := &document{limit: limit - reserve}
 	d.head(p, rows)
