@@ -20,8 +20,8 @@ var (
 	// ErrStalePlan: the state was changed after the plan was made. Make a new one.
 	ErrStalePlan = errors.New("the plan is stale")
 	// ErrInDoubt: objects may exist that the state doesn't have, because this run or an
-	// earlier one didn't learn whether it created them. What depends on them wasn't done.
-	// See [Workspace.Recover].
+	// earlier one didn't learn whether it created them. Their dependents weren't
+	// changed. See [Workspace.Recover].
 	ErrInDoubt = errors.New("objects are in doubt")
 	// ErrNotApproved: [ApplyOptions.Approve] has rejected the plan.
 	ErrNotApproved = errors.New("the plan was not approved")

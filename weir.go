@@ -143,10 +143,10 @@ func Open(dir string, o Options) (*Workspace, error) {
 // OpenFS opens the configuration in the root of a file system, such as one that is
 // embedded in the program or made by a test. Without [Options.DataDir] nothing is
 // written to the disk: local modules need no Init, states are best kept in a
-// [Store], and an apply has no journal. What it is about to create is noted in a
+// [Store], and an apply has no journal. Its next creations are noted in a
 // [NoteStore], or beside the state where the configuration's backend has room for
-// that. Otherwise it is only known to this Workspace, and forgotten when the process
-// ends in the middle of an apply. A state that the store rejects is then only in the
+// that. Otherwise only this Workspace knows them, and forgets them
+// when the process ends in the middle of an apply. A state that the store rejects is then only in the
 // diagnostics, secrets and all.
 func OpenFS(fsys fs.FS, o Options) (*Workspace, error) {
 	dir := o.DataDir

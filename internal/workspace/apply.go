@@ -60,7 +60,7 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	result, diags := engine.Apply(ctx, w.Config, p, o)
 	diags.Append(w.Keep(saving, recorder, result))
 	if w.Forgets() && len(w.Doubts()) > 0 {
-		diags.Append(lockedstate.NotNoted.As("Objects in doubt are recorded in memory only").Warnings("What is in doubt is recorded in this process only, and forgotten with it. Then nothing keeps these objects from being created again. To record it for later, name a data directory, or use a store that keeps notes."))
+		diags.Append(lockedstate.NotNoted.As("Objects in doubt are recorded in memory only").Warnings("Only this process knows of the objects in doubt. Once it has ended, weir would create them again. To record them, set a data directory, or use a store that takes notes."))
 	}
 	diags = append(outlasting(found, diags), diags...)
 	if diags.HasErrors() {

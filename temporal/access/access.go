@@ -1,8 +1,8 @@
-// Package access is the rule for who may use the Temporal server of a worker: whoever has
-// the token of its store.
+// Package access decides who may use the Temporal server of a worker: clients with the token
+// of its store.
 //
-// It owns how the token becomes a credential and a header of requests. It refuses to know
-// where the token is stored.
+// It owns how the token becomes a credential and a header of requests. It doesn't know where
+// the token is stored.
 package access
 
 import (

@@ -44,7 +44,7 @@ type Depot interface {
 	// Remove removes a file; that none exists is fine.
 	Remove(ctx context.Context, l Lease, file string) error
 	// Sign signs texts with the key of the depot, which is made when it is first needed and
-	// never leaves it. Equal texts have equal signatures, so that whoever may sign can check.
+	// never leaves it. Equal texts have equal signatures, so a client checks one by signing again.
 	Sign(ctx context.Context, texts []string) (signatures []string, err error)
 }
 

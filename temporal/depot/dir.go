@@ -240,7 +240,7 @@ func (d *Dir) Remove(_ context.Context, l Lease, file string) error {
 // keyFile has the key of signatures, in the root of the depot.
 const keyFile = "key"
 
-// key reads the key, and makes it where there is none.
+// key reads the key, and makes it if it is missing.
 func (d *Dir) key() (key []byte, err error) {
 	err = locked(d.Root, func(folder string) error {
 		path := filepath.Join(folder, keyFile)

@@ -88,7 +88,7 @@ func Deployment(ctx workflow.Context, carried Carried) error {
 // server suggests long before it rejects more events.
 func tooLong(ctx workflow.Context) bool { return workflow.GetInfo(ctx).GetContinueAsNewSuggested() }
 
-// A queue has what was asked of a workflow and isn't begun: first what the run before it
+// A queue has the requests that wait for a workflow: first those that the run before it
 // left, then the signals.
 type queue[T any] struct {
 	signals workflow.ReceiveChannel

@@ -176,8 +176,8 @@ type Host interface {
 	// Check says why a decision doesn't count: it isn't signed by the store, or not for
 	// this request.
 	Check(Request, Decision) (problem string, err error)
-	// Version is that of this package which began the request. What has happened in a
-	// workflow is repeated as it was then.
+	// Version is that of this package which started the request. A workflow repeats its
+	// history as it was then.
 	Version() int
 	// Cancelled reports whether somebody has said so meanwhile.
 	Cancelled() bool

@@ -27,8 +27,8 @@ func (c claims) GetClaims(i *authorization.AuthInfo) (*authorization.Claims, err
 	return &authorization.Claims{}, nil
 }
 
-// authorizer allows a request with every right, and no other: also reading tells what
-// deployments exist and who decided about them.
+// authorizer allows a request with every right, and no other: reading, too, shows
+// which deployments exist and who decided about them.
 type authorizer struct{}
 
 func (authorizer) Authorize(_ context.Context, c *authorization.Claims, _ *authorization.CallTarget) (authorization.Result, error) {

@@ -11,10 +11,10 @@ import (
 	"weir.dev/weir/temporal/rounds"
 )
 
-// Who may use a Temporal server could ask for anything and decide anything there. So the
-// store signs what is asked for and what is decided, and workers check that before they do
-// it: the requests before every step, the approval before an apply, the decision before
-// anything else. What a workflow says of them proves nothing.
+// A client of the Temporal server could send any request and any decision there. So the store
+// signs requests and decisions, and workers check the signatures: of the request before every
+// step, and of the approval before an apply. A workflow only passes them on, so its claims
+// prove nothing.
 
 // unsigned is why something isn't done. To try again makes no difference.
 type unsigned string

@@ -111,7 +111,7 @@ func (s *step) doubts() []string {
 	var list []string
 	for _, d := range s.work.Doubts() {
 		if len(list) == mostDoubts {
-			break // once these are settled, the others follow
+			break // after these the others follow
 		}
 		list = append(list, d.Object.String())
 	}

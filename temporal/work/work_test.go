@@ -91,7 +91,7 @@ func whole(t *testing.T, d depot.Depot, dir string, o rounds.Options) rounds.Who
 	return w
 }
 
-// signed has the depot sign what is asked for.
+// signed has the depot sign a request.
 func signed(t *testing.T, d depot.Depot, w rounds.Whole) rounds.Whole {
 	t.Helper()
 	w.By = "test"

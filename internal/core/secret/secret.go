@@ -38,7 +38,7 @@ type Known struct {
 	masking, blotting *strings.Replacer
 }
 
-// Empty reports whether there are none.
+// Empty reports whether no secret is known.
 func (k *Known) Empty() bool {
 	if k == nil {
 		return true

@@ -34,7 +34,7 @@ func Source(src []byte, filename string) []byte {
 	return ret
 }
 
-// Check is Source that also tells what is wrong with a file it leaves alone.
+// Check is Source that also reports the problems of a file that it doesn't change.
 //
 // A large file is laid out piece by piece, because tokens take a hundred times the room of
 // their text. The layout of a top-level block doesn't follow from others: alignment ends at
@@ -74,7 +74,7 @@ const (
 )
 
 // pieceOf is how long the first piece of a text is that can be read alone, its layout, and the
-// attributes in it that aren't in blocks. It is 0 where there is none.
+// attributes in it that aren't in blocks. It is 0 if the text has problems.
 func pieceOf(text []byte, filename string) (n int, done []byte, names []string) {
 	size := large
 	for range tries {

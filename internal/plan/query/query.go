@@ -132,7 +132,7 @@ func (a *asking) ask(t *promise.Task) (*plan.Listing, diag.List) {
 		}
 		more = a.conn.List(a.Context, request, func(r provider.ListResult) bool {
 			if size += sizeOf(r); size > value.MaxSize {
-				problems.Add(diag.TooLarge.As("Too much found").Error(i.Resource.Range, "What the provider found for %s takes more than %d MiB, so weir stopped asking. Ask for fewer objects with the limit argument or a narrower configuration, or set WEIR_MAX_VALUE to a higher number of MiB.", i.Addr, value.MaxSize>>20))
+				problems.Add(diag.TooLarge.As("Too much found").Error(i.Resource.Range, "The objects that the provider found for %s take more than %d MiB, so weir stopped the query. Ask for fewer objects with the limit argument or a narrower configuration, or set WEIR_MAX_VALUE to a higher number of MiB.", i.Addr, value.MaxSize>>20))
 				return false
 			}
 			problems.Append(r.Diags)

@@ -28,8 +28,8 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// A lockServer stores a state behind the backend "http", and fails to release locks when it
-// is told to.
+// A lockServer stores a state behind the backend "http", and fails to release locks if
+// refuses is set.
 type lockServer struct {
 	mu      sync.Mutex
 	kept    []byte

@@ -11,9 +11,9 @@ import (
 	"weir.dev/weir/internal/ui/view/jsonstate"
 )
 
-// What is hidden is the same in every view. Marks hide a value. A text that repeats a hidden
-// value is hidden too where a provider decided it, as in attributes that are computed. What the
-// configuration made of it, such as by nonsensitive, is shown: its author wanted that.
+// Every view hides the same values. Marks hide a value. A text that repeats a hidden value is
+// hidden too where a provider decided it, as in computed attributes. Results of nonsensitive in
+// the configuration are shown, because its author wanted that.
 
 // Secrets are texts that are sensitive anywhere in the plan. The tree, which may be nil, says
 // which variables are.
@@ -51,8 +51,8 @@ func Secrets(p *plan.Plan, tree *program.Tree) *secret.Known {
 	return hide
 }
 
-// Hidden is a plan in which what providers repeat of secrets is marked as sensitive. It is for
-// views only: what is planned doesn't change.
+// Hidden is a plan in which texts of providers that repeat secrets are marked as sensitive. It
+// is for views only and changes nothing that is applied.
 func Hidden(p *plan.Plan, hide *secret.Known) *plan.Plan {
 	if hide.Empty() {
 		return p

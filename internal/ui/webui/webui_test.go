@@ -279,8 +279,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestListen: the page is there on a real port, is told what happens as it happens, and
-// has all of it when the server is closed.
+// TestListen: the page is there on a real port, learns what happens as it happens, and has all
+// of it when the server is closed.
 func TestListen(t *testing.T) {
 	s, _ := server(t)
 	address, err := s.Listen(context.Background(), 0)
