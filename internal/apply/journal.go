@@ -23,7 +23,7 @@ import (
 type Journal interface {
 	// Intent says that an object is about to be created, changed or deleted.
 	Intent(plan.Intent) error
-	// Result says everything that exists of the object now, nil for nothing. It ends the
+	// Result has the present form of the object, nil for nothing. It ends the
 	// intent.
 	Result(o addr.Object, stored *state.Object) error
 	// Moved says that an object isn't where it was before but in another place of the
@@ -69,7 +69,7 @@ func (r *run) begun(what string, err error) diag.List {
 	return diags
 }
 
-// result changes the working state and journals everything that exists now; nil is for
+// result changes the working state and journals the present form; nil is for
 // nothing.
 func (r *run) result(o addr.Object, stored *state.Object) diag.List {
 	r.setObject(o, stored)

@@ -170,7 +170,7 @@ func shown(v cty.Value) string {
 	return "[" + strings.Join(parts, " ") + "]"
 }
 
-// TestAssess has conditions from outside about everything that exists.
+// TestAssess checks conditions from outside on real objects.
 func TestAssess(t *testing.T) {
 	b := testkit.New(t)
 	c, diags := b.Load("locals { l = 1 }\nlocals { bad = tonumber(\"x\") }")

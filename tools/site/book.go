@@ -187,7 +187,7 @@ func plain(n ast.Node, source []byte) string {
 }
 
 // slugs makes the anchors of headings as code hosts do: small letters, digits, - and _, spaces
-// as -, and a number behind everything that exists already.
+// as -, and a number after duplicates.
 type slugs struct{ used map[string]bool }
 
 func (s *slugs) Generate(value []byte, _ ast.NodeKind) []byte {

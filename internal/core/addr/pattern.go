@@ -323,7 +323,7 @@ func (t Target) Reaches(m Module) bool {
 	return t.IsModule() || len(own) >= len(steps)
 }
 
-// Choices reports everything that exists where a target names nothing, what is most like it
+// Choices lists existing names where a target matches nothing, what is most like it
 // first: the resources given, or where the target is a module, theirs.
 func (t Target) Choices(of []Resource) string {
 	var all []Resource

@@ -26,7 +26,7 @@ type Source interface {
 	Read(path string) ([]byte, error)
 	// Sum returns a digest of a file, computed by sum, which name reports apart.
 	Sum(path, name string, sum func(io.Reader) (string, error)) (string, error)
-	// Mode says everything that exists at a path; links are followed.
+	// Mode is the kind of file at a path; links are followed.
 	Mode(path string) (fs.FileMode, error)
 	// Match lists the regular files below a directory that match a pattern, by
 	// their paths from there with slashes.

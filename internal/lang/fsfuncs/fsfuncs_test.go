@@ -121,7 +121,7 @@ func TestLargeContents(t *testing.T) {
 	}
 }
 
-// TestWithoutEnd: what has no end, and everything that exists too much of, isn't read.
+// TestWithoutEnd: what has no end, and oversized content, isn't read.
 func TestWithoutEnd(t *testing.T) {
 	t.Chdir(t.TempDir())
 	large, err := os.Create("large")

@@ -28,7 +28,7 @@ type Given struct {
 // Options say what a stand-in answers.
 type Options struct {
 	Schemas *provider.Schemas
-	// Given returns everything that exists for an instance; for a real provider whose objects
+	// Given returns the values of an instance; for a real provider whose objects
 	// are partly made up, ok says whether this is one of them.
 	Given func(addr.Instance) (g Given, ok bool)
 	Seed  uint64

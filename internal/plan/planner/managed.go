@@ -152,7 +152,7 @@ func isWanted(r *run, o *object) bool {
 		slices.Contains(r.InDoubt, o.addr.Instance) || len(r.Targets) > 0 && r.scope.Wants(o.addr.Instance)
 }
 
-// look replaces the prior form of an object by everything that exists, unless it is gone.
+// look replaces the prior form of an object by the real object, unless it is gone.
 func (r *run) look(t *promise.Task, o *object) diag.List {
 	diags := r.refresh(t, o)
 	if diags.HasErrors() {

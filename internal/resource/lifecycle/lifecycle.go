@@ -320,7 +320,7 @@ type ApplyInput struct {
 	Identity cty.Value
 }
 
-// Apply makes the change. The object returned is everything that exists afterwards, beside
+// Apply makes the change. The object returned is the real one afterwards, beside
 // errors as well.
 func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 	resp := s.Provider.Apply(s.seen(ctx), provider.ApplyRequest{

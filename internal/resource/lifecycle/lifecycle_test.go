@@ -471,7 +471,7 @@ func TestFailedApply(t *testing.T) {
 		prior   lifecycle.Object
 		planned cty.Value
 		answer  cty.Value
-		want    string // name of everything that exists
+		want    string // name of the resulting object
 		errors  int
 	}{
 		{"create, nothing", s.None(), old.Value, s.None().Value, "null", 1},

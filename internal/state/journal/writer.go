@@ -237,7 +237,7 @@ func Discard(disk *durable.Disk, path string) error {
 // is on disk, and every result that the operation may build on as well.
 func (w *Writer) Intent(o Operation) error { return w.addAndSync(intentRecord(o)) }
 
-// Result says everything that exists of an object now, nil for nothing. It ends the object's
+// Result has the present form of an object, nil for nothing. It ends the object's
 // intent.
 func (w *Writer) Result(at addr.Object, stored *state.Object) error {
 	r, err := resultRecord(at, stored)

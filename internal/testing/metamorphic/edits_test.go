@@ -375,7 +375,7 @@ func (f *folder) history() {
 			f.blocks = maps.Clone(good)
 			f.save()
 		}
-		f.run(f, "plan", "-refresh=auto") // looks at everything that exists
+		f.run(f, "plan", "-refresh=auto") // refreshes every object
 		f.run(f, "plan", "-refresh=auto") // is remembered
 		for range 3 {
 			f.edit()

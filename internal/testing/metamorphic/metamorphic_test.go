@@ -66,7 +66,7 @@ type world struct {
 	keeper *providerpool.Keeper // nil unless warm
 
 	mu      sync.Mutex
-	objects map[string]cty.Value // everything that exists, by id
+	objects map[string]cty.Value // existing objects, by id
 	made    map[string]int       // by name
 	failing string               // the call and the name for which it fails
 }

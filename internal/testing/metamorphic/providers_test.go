@@ -203,7 +203,7 @@ func TestAges(t *testing.T) {
 		}
 	}
 	step(0, "apply", 0, 22, 0, "0")
-	step(1, "plan", 11, 11, 0, "0") // looks at everything that exists
+	step(1, "plan", 11, 11, 0, "0") // refreshes every object
 	step(1, "plan", 0, 11, 0, "0")  // is remembered
 	step(1, "plan", 0, 0, 16, "0")
 	step(13, "plan", 1, 1, 10, "0") // the certificate and the built-in ones were read 15 minutes ago

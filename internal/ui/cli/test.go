@@ -162,7 +162,7 @@ func (t *tester) recorded(all *testresult.Suite, s *snapshot.Snapshots) {
 	}
 }
 
-// reports tell people and programs. Those are reported first everything that exists, if that
+// reports tell people and programs. These first get the list of tests, if that
 // is given.
 func (t *tester) reports(o moduletest.Options, verbose bool, all *testresult.Suite) (reports testresult.Reports) {
 	if t.Stream != nil {

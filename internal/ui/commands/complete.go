@@ -130,7 +130,7 @@ func (t *Table[E]) Complete(words []string) []Candidate {
 	return beginning(all, "-"+strings.TrimLeft(typed, "-"))
 }
 
-// Near is everything that exists in the directory, found without asking anybody; nil is
+// Near lists names in the directory, found without asking anybody; nil is
 // nothing.
 type Near struct {
 	Workspaces func() []string

@@ -79,7 +79,7 @@ func Leave(beside, path string, env []string) func(args []string) (int, diag.Lis
 }
 
 // leaves reports whether another program does a command: those for durable deployments, and
-// with -on everything that exists without them, too.
+// with -on, and the others too.
 func leaves(name string, args []string) bool {
 	word, ok := strings.CutPrefix(name, "stacks ")
 	on := slices.ContainsFunc(args, func(arg string) bool {

@@ -83,7 +83,7 @@ func (p *printer) prose(text string) {
 
 func (p *printer) rule() { p.WriteString(p.o.Pen.Rule(p.o.width()) + "\n") }
 
-// flush writes everything that exists so far.
+// flush writes the text so far.
 func (p *printer) flush(w io.Writer) error {
 	_, err := p.WriteTo(w)
 	return err

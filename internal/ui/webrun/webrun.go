@@ -45,7 +45,7 @@ const (
 
 // A Work is what is planned and applied.
 type Work interface {
-	// Stored says everything that exists of the state.
+	// Stored describes the stored state.
 	Stored() (serial uint64, all bool)
 	// Doubts are of objects that may exist.
 	Doubts() []journal.Operation
@@ -201,7 +201,7 @@ func (r *Run[W, O, L]) earlier(states []statehistory.State) (list []webui.Earlie
 }
 
 // goBack goes back to an earlier state if that was the answer. Whatever comes of it, another
-// plan reports everything that exists.
+// plan reports the present state.
 func (r *Run[W, O, L]) goBack(ctx context.Context) diag.List {
 	text, is := strings.CutPrefix(r.decided, back)
 	serial, err := strconv.ParseUint(text, 10, 64)

@@ -201,7 +201,7 @@ func (s *stand) answer(number int, choice string) int {
 
 func (s *stand) get(path string) string {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // everything that exists by now
+	cancel() // all events by now
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:80"+s.server.Path()+path, nil)
 	w := httptest.NewRecorder()
 	s.handler.ServeHTTP(w, r)

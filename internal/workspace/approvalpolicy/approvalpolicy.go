@@ -132,7 +132,7 @@ func (t *tally) value() cty.Value {
 	})
 }
 
-// An Outcome is everything that exists for rules to look at: a plan, and where it was applied
+// An Outcome is the input of rules: a plan, and where it was applied
 // what came of that. Plan is nil if none could be made.
 type Outcome struct {
 	Plan  *plan.Plan

@@ -140,7 +140,7 @@ func (s *Session) inherit(left storage.LockInfo) (bool, error) {
 // do with the state, and doesn't end before.
 func (s *Session) handBack() {
 	if s.inherited != "" {
-		_ = s.writeHeld(s.inherited, s.ancestor) // or the caller that is next waits until this process has ended
+		_ = s.writeHeld(s.inherited, s.ancestor) // or the next one waits until this process has ended
 	}
 }
 

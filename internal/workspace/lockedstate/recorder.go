@@ -37,7 +37,7 @@ type Recorder struct {
 	notes   *notes
 }
 
-// A news is everything that exists of an object now, nil for nothing.
+// A news is the present form of an object, nil for nothing.
 type news struct {
 	at     addr.Object
 	stored *state.Object

@@ -34,7 +34,7 @@ func (e Example) File() string {
 
 // findExamples lists the examples and roots of all clones at the newest version that the
 // registry offers, and lays their trees out. Each repository's first one comes before all
-// second ones, so that a run that isn't finished has seen most of everything that exists.
+// second ones, so that a run that isn't finished has seen most examples.
 func findExamples(repos, server, work string) ([]Example, error) {
 	entries, err := os.ReadDir(repos)
 	if err != nil {

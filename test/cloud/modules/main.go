@@ -78,7 +78,7 @@ func main() {
 		for _, name := range []string{"peer", "engine"} {
 			if *only == "" || *only == name {
 				todo := examples
-				if name == "engine" { // everything that exists something to compare with
+				if name == "engine" { // there is something to compare with
 					todo = slices.DeleteFunc(slices.Clone(examples), func(x Example) bool { return !engines["peer"].has(x) })
 				}
 				r.all(engines[name], todo, min(*p, runtime.NumCPU()))

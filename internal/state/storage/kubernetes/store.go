@@ -166,7 +166,7 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 // held reports who holds a lease.
 func held(o object, err error) *storage.LockError {
 	holder, problem := storage.ParseLockInfo([]byte(o.info()))
-	if problem != nil { // the caller that it is, they can be known to let go
+	if problem != nil { // whatever the holder, it can be asked to release
 		holder = &storage.LockInfo{ID: o.holder()}
 	}
 	return &storage.LockError{Holder: holder, Err: err}

@@ -159,7 +159,7 @@ func TestPageOfNothing(t *testing.T) {
 }
 
 // TestRoom: however much there is, each row has one change in full before any has a second
-// one, and everything that exists no room for is counted.
+// one, and changes without room are counted.
 func TestRoom(t *testing.T) {
 	p := &plan.Plan{}
 	long := strings.Repeat("0123456789 ", 1000)

@@ -379,7 +379,7 @@ func (d *Display) running(width, height int) []Line {
 	return lines
 }
 
-// ending is everything that exists room for of an address: its end distinguishes instances.
+// ending is the part of an address that fits: its end distinguishes instances.
 func ending(name string, columns int) string {
 	if ansi.Width(name) <= columns {
 		return name
