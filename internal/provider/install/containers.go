@@ -45,7 +45,7 @@ func (c *containers) versions(ctx context.Context, p addr.Provider) ([]version.V
 		return nil, nil, err
 	}
 	var tags []string
-	err = retry(ctx, c.limits.Retries, func() (err error) {
+	err = repeat(ctx, c.limits.Retries, func() (err error) {
 		tags, err = c.client.Tags(ctx, from)
 		return err
 	})
@@ -90,7 +90,7 @@ func (d descriptor) isFor(platform string) bool {
 // those of the further type.
 func (c *containers) manifest(ctx context.Context, from ociregistry.Repository, reference, mediaType, artifactType string) (parts []descriptor, err error) {
 	var content []byte
-	err = retry(ctx, c.limits.Retries, func() (err error) {
+	err = repeat(ctx, c.limits.Retries, func() (err error) {
 		content, _, err = c.client.Manifest(ctx, from, reference, mediaType)
 		return err
 	})

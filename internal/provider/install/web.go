@@ -13,6 +13,7 @@ import (
 
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/net/ociregistry"
+	"weir.dev/weir/internal/net/retry"
 	"weir.dev/weir/internal/net/sameorigin"
 	"weir.dev/weir/internal/net/stalltimeout"
 	"weir.dev/weir/internal/sys/readlimit"
@@ -41,6 +42,7 @@ const maxDocument = 64 << 20
 type statusError struct {
 	code int
 	url  string
+	wait time.Duration // that the server asks for; negative for none
 }
 
 func (e statusError) Error() string {
@@ -103,7 +105,7 @@ func (w *web) getWith(ctx context.Context, u *url.URL, token string) ([]byte, *u
 	}
 	var body []byte
 	var at *url.URL
-	err := retry(ctx, w.limits.Retries, func() error {
+	err := repeat(ctx, w.limits.Retries, func() error {
 		resp, err := w.request(ctx, u.String(), token)
 		if err != nil {
 			return err
@@ -156,38 +158,24 @@ func (w *web) request(ctx context.Context, address, token string) (*http.Respons
 	}
 	if resp.StatusCode != http.StatusOK {
 		resp.Body.Close()
-		return nil, statusError{resp.StatusCode, address}
+		return nil, statusError{resp.StatusCode, address, retry.Asked(resp.Header, time.Now())}
 	}
 	return resp, nil
 }
 
-// retry repeats what failed in a way that may pass.
-func retry(ctx context.Context, times int, do func() error) error {
-	wait := 200 * time.Millisecond
-	for n := 0; ; n++ {
+// repeat calls do again, up to that many times, after failures that may pass.
+func repeat(ctx context.Context, times int, do func() error) error {
+	return retry.Policy{Attempts: times + 1}.Do(ctx, func() error {
 		err := do()
-		if err == nil || n >= times || ctx.Err() != nil || final(err) {
-			return err
+		status, wait := 0, time.Duration(-1)
+		if answer := (statusError{}); errors.As(err, &answer) {
+			status, wait = answer.code, answer.wait
 		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(wait):
-			wait *= 2
+		if refusal := (*ociregistry.Refusal)(nil); errors.As(err, &refusal) {
+			status = refusal.Status
 		}
-	}
-}
-
-// final reports whether an answer would be the same the next time.
-func final(err error) bool {
-	code := 0
-	if status := (statusError{}); errors.As(err, &status) {
-		code = status.code
-	}
-	if refusal := (*ociregistry.Refusal)(nil); errors.As(err, &refusal) {
-		code = refusal.Status
-	}
-	return code != 0 && code < 500 && code != http.StatusTooManyRequests
+		return retry.Mark(err, status, wait)
+	})
 }
 
 // download gets the archive of a package, and gives up on a server that says nothing any
@@ -202,7 +190,7 @@ func (in *installer) download(ctx context.Context, f *found, to string) error {
 		host = at.Host
 		from = func(ctx context.Context, to io.Writer) error { return in.archive(ctx, f, to) }
 	}
-	err := retry(ctx, f.retries, func() error {
+	err := repeat(ctx, f.retries, func() error {
 		out, err := os.Create(to)
 		if err != nil {
 			return err

@@ -152,7 +152,7 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"net/http", "ui/cli ui/webui ui/login ui/telemetry lang/module/fetch workspace/externalinputs provider/install provider/provisioner/remote state/kms state/storage/ net/useragent net/sameorigin net/ociregistry net/stalltimeout", "take a Fetcher or another narrow interface as an argument"},
+	{"net/http", "net/httpcall net/retry ui/cli ui/webui ui/login ui/telemetry lang/module/fetch workspace/externalinputs provider/install provider/provisioner/remote state/kms state/storage/ net/useragent net/sameorigin net/ociregistry net/stalltimeout", "take a Fetcher or another narrow interface as an argument"},
 	{"os/exec", "ui/cli ui/terminal lang/module/fetch workspace cliconfig workspace/externalinputs workspace/backendinit provider/providerproxy provider/plugin provider/provisioner state/storage/ sys/proc ui/externalcmd", "let the caller hand over what the process would tell"},
 	{"os/signal", "ui/terminal cmd/weir", "take a context as an argument"},
 	{"flag", "cmd/reference cmd/weir ui/cli ui/commands ui/flags ui/daemonserver ui/terminal testing/scripttest", "take options as a struct"},

@@ -37,7 +37,7 @@ func (f *Fetcher) oci(ctx context.Context, address, to string) error {
 		} `json:"layers"`
 	}
 	var content []byte
-	err = f.retry(ctx, func() (err error) {
+	err = f.repeat(ctx, func() (err error) {
 		content, _, err = f.containers.Manifest(ctx, from, reference, imageManifest)
 		return asStatus(err)
 	})
@@ -69,7 +69,7 @@ func (f *Fetcher) oci(ctx context.Context, address, to string) error {
 	}
 	file := filepath.Join(filepath.Dir(to), "archive")
 	defer os.Remove(file)
-	err = f.retry(ctx, func() error {
+	err = f.repeat(ctx, func() error {
 		out, err := os.Create(file)
 		if err != nil {
 			return err

@@ -273,7 +273,7 @@ func (f *Fetcher) question(ctx context.Context, u *url.URL, name string) (answer
 		}
 	}
 	var a answer
-	err := f.retry(ctx, func() error {
+	err := f.repeat(ctx, func() error {
 		if f.Timeout > 0 {
 			var cancel context.CancelFunc
 			limited, cancel := context.WithTimeout(ctx, f.Timeout)

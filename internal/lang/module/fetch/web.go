@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/net/retry"
 	"weir.dev/weir/internal/sys/readlimit"
 )
 
@@ -66,7 +67,7 @@ func (f *Fetcher) checksums(ctx context.Context, base *url.URL, address string) 
 // and was found good.
 func (f *Fetcher) download(ctx context.Context, u *url.URL, token, to string, good func(file string) (kind string, err error)) error {
 	file := filepath.Join(filepath.Dir(to), "archive")
-	err := f.retry(ctx, func() error {
+	err := f.repeat(ctx, func() error {
 		resp, err := f.request(ctx, u, token, nil)
 		if err != nil {
 			return err
@@ -200,6 +201,7 @@ func metaSource(page io.Reader) string {
 type statusError struct {
 	code int
 	url  string
+	wait time.Duration // that the server asks for; negative for none
 }
 
 func (e statusError) Error() string {
@@ -232,26 +234,22 @@ func (f *Fetcher) request(ctx context.Context, u *url.URL, token string, accept 
 	}
 	if resp.StatusCode != http.StatusOK && (accept == nil || !accept(resp.StatusCode)) {
 		resp.Body.Close()
-		return nil, statusError{resp.StatusCode, u.Redacted()}
+		return nil, statusError{resp.StatusCode, u.Redacted(), retry.Asked(resp.Header, time.Now())}
 	}
 	return resp, nil
 }
 
-// retry repeats what failed in a way that may pass.
-func (f *Fetcher) retry(ctx context.Context, do func() error) error {
-	wait := 200 * time.Millisecond
-	for n := 0; ; n++ {
+// repeat calls do again, up to f.Retries times, after failures that may pass.
+func (f *Fetcher) repeat(ctx context.Context, do func() error) error {
+	return retry.Policy{Attempts: f.Retries + 1}.Do(ctx, func() error {
 		err := do()
-		var status statusError
-		if err == nil || n >= f.Retries || ctx.Err() != nil ||
-			errors.As(err, &status) && status.code < 500 && status.code != http.StatusTooManyRequests || errors.As(err, new(final)) {
+		status, wait := 0, time.Duration(-1)
+		if answer := (statusError{}); errors.As(err, &answer) {
+			status, wait = answer.code, answer.wait
+		}
+		if errors.As(err, new(final)) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(wait):
-			wait *= 2
-		}
-	}
+		return retry.Mark(err, status, wait)
+	})
 }

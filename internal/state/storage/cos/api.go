@@ -1,7 +1,6 @@
 package cos
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -9,13 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
-	"weir.dev/weir/internal/net/stalltimeout"
+	"weir.dev/weir/internal/net/httpcall"
 	"weir.dev/weir/internal/state/storage/objectstore"
 )
 
@@ -44,82 +43,58 @@ func refused(err error) string {
 	return ""
 }
 
-// How often a call is made, and the wait before the second time.
-const (
-	tries     = 5
-	firstWait = 200 * time.Millisecond
-)
-
 // call asks a service of the API as the keys.
 func (a *api) call(ctx context.Context, as objectstore.Keys, service, action string, ask, into any) error {
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return err
 	}
-	for try := 1; ; try++ {
-		err := a.once(ctx, as, service, action, body, into)
-		code := refused(err)
-		// Without an answer it isn't known whether a tag was made, and of whom one is that is there.
-		once := action == "CreateTag" && code == ""
-		final := err == nil || once || code != "" && code != "InternalError" && !strings.HasPrefix(code, "RequestLimitExceeded")
-		if final || try == tries || ctx.Err() != nil || stalltimeout.Is(err) {
-			return err
+	to := &url.URL{Scheme: a.scheme, Host: service + "." + a.domain, Path: "/"}
+	if to.Scheme == "" {
+		to.Scheme = "https"
+	}
+	c := httpcall.Client{
+		HTTP: a.http, Stall: a.patience, Limit: 16 << 20,
+		Sign: func(_ context.Context, r *http.Request) error {
+			now := time.Now()
+			for name, value := range map[string]string{
+				"Content-Type": "application/json", "X-TC-Action": action, "X-TC-Version": "2018-08-13", "X-TC-Region": a.region,
+				"X-TC-Timestamp": strconv.FormatInt(now.Unix(), 10), "X-TC-Language": "en-US", "X-TC-Token": as.Token,
+				"Authorization": authorization(as, service, to.Host, body, now.UTC()),
+			} {
+				if value != "" {
+					r.Header.Set(name, value)
+				}
+			}
+			return nil
+		},
+		Again: func(_ httpcall.Answer, err error) bool {
+			code := refused(err)
+			if code == "" {
+				// Without an answer it isn't known whether the tag was made, nor whose a tag is.
+				return action != "CreateTag"
+			}
+			return code == "InternalError" || strings.HasPrefix(code, "RequestLimitExceeded")
+		},
+	}
+	_, err = c.Do(ctx, httpcall.Request{Method: http.MethodPost, URL: to, Body: body}, func(answer httpcall.Answer) error {
+		var told struct{ Response json.RawMessage }
+		var failed struct {
+			Error     struct{ Code, Message string }
+			RequestID string `json:"RequestId"`
 		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(firstWait << (try - 1)):
+		if err := json.Unmarshal(answer.Body, &told); err != nil || told.Response == nil {
+			return fmt.Errorf("%s answered %d %s with something that isn't of the API: %.200s", to.Host, answer.Status, http.StatusText(answer.Status), answer.Body)
 		}
-	}
-}
-
-func (a *api) once(ctx context.Context, as objectstore.Keys, service, action string, body []byte, into any) error {
-	host := service + "." + a.domain
-	scheme := a.scheme
-	if scheme == "" {
-		scheme = "https"
-	}
-	var pulse stalltimeout.Pulse
-	ctx, end := pulse.Watch(ctx, host, a.patience)
-	defer end()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, scheme+"://"+host+"/", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	for name, value := range map[string]string{
-		"Content-Type": "application/json", "X-TC-Action": action, "X-TC-Version": "2018-08-13", "X-TC-Region": a.region,
-		"X-TC-Timestamp": strconv.FormatInt(now.Unix(), 10), "X-TC-Language": "en-US", "X-TC-Token": as.Token,
-		"Authorization": authorization(as, service, host, body, now.UTC()),
-	} {
-		if value != "" {
-			request.Header.Set(name, value)
+		if err := json.Unmarshal(told.Response, &failed); err == nil && failed.Error.Code != "" {
+			return &refusal{failed.Error.Code, failed.Error.Message, failed.RequestID}
 		}
-	}
-	response, err := a.http.Do(request)
-	if err != nil {
-		return stalltimeout.Because(ctx, err)
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), 16<<20))
-	if err != nil {
-		return stalltimeout.Because(ctx, err)
-	}
-	var told struct{ Response json.RawMessage }
-	var failed struct {
-		Error     struct{ Code, Message string }
-		RequestID string `json:"RequestId"`
-	}
-	if err := json.Unmarshal(content, &told); err != nil || told.Response == nil {
-		return fmt.Errorf("%s answered %s with something that isn't of the API: %.200s", host, response.Status, content)
-	}
-	if err := json.Unmarshal(told.Response, &failed); err == nil && failed.Error.Code != "" {
-		return &refusal{failed.Error.Code, failed.Error.Message, failed.RequestID}
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(told.Response, into)
+		if into == nil {
+			return nil
+		}
+		return json.Unmarshal(told.Response, into)
+	})
+	return err
 }
 
 // authorization signs a request in the way that is called TC3.

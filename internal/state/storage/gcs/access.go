@@ -1,14 +1,12 @@
 package gcs
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,6 +17,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 
+	"weir.dev/weir/internal/net/httpcall"
 	"weir.dev/weir/internal/net/stalltimeout"
 	"weir.dev/weir/internal/state/storage/backendconfig"
 )
@@ -228,23 +227,20 @@ func (i *impersonation) Token() (*oauth2.Token, error) {
 	if err != nil {
 		return nil, err
 	}
-	response, err := i.http.Post(i.iam+"/v1/"+name(url.PathEscape(i.as))+":generateAccessToken", "application/json", bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("the service account %s can't be impersonated: %w", i.as, err)
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	to, err := url.Parse(i.iam + "/v1/" + name(url.PathEscape(i.as)) + ":generateAccessToken")
 	if err != nil {
 		return nil, err
 	}
+	c := httpcall.Client{HTTP: i.http, Stall: i.patience, Limit: 1 << 20}
+	answer, err := c.Do(context.Background(), httpcall.Request{
+		Method: http.MethodPost, URL: to, Header: http.Header{"Content-Type": {"application/json"}}, Body: body,
+	}, judge)
 	var token struct {
 		AccessToken string    `json:"accessToken"`
 		ExpireTime  time.Time `json:"expireTime"`
 	}
-	if response.StatusCode != http.StatusOK {
-		err = failure(response, content)
-	} else {
-		err = json.Unmarshal(content, &token)
+	if err == nil {
+		err = json.Unmarshal(answer.Body, &token)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the service account %s can't be impersonated: %w", i.as, err)

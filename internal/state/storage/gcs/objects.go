@@ -42,6 +42,6 @@ func (o *Objects) Get(ctx context.Context, name, generation string) ([]byte, err
 	if generation != "" {
 		query.Set("generation", generation)
 	}
-	_, content, err := s.do(ctx, http.MethodGet, s.address(name, query), nil, nil)
-	return content, err
+	answer, err := s.do(ctx, http.MethodGet, s.address(name, query), nil, nil)
+	return answer.Body, err
 }

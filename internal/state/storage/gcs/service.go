@@ -1,19 +1,17 @@
 package gcs
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
-	"weir.dev/weir/internal/net/stalltimeout"
+	"weir.dev/weir/internal/net/httpcall"
+	"weir.dev/weir/internal/net/retry"
 )
 
 // A service is a bucket as the JSON API has it.
@@ -33,20 +31,24 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.message }
 
-func failure(response *http.Response, content []byte) error {
+// judge returns the refusal of an answer that means no.
+func judge(a httpcall.Answer) error {
+	if a.Status/100 == 2 {
+		return nil
+	}
 	var told struct {
 		Error struct {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	message := strings.TrimSpace(string(content))
-	if json.Unmarshal(content, &told) == nil && told.Error.Message != "" {
+	message := strings.TrimSpace(string(a.Body))
+	if json.Unmarshal(a.Body, &told) == nil && told.Error.Message != "" {
 		message = told.Error.Message
 	}
 	if len(message) > 500 {
 		message = message[:500]
 	}
-	return &refusal{response.StatusCode, fmt.Sprintf("the service answered %s: %s", response.Status, message)}
+	return &refusal{a.Status, fmt.Sprintf("the service answered %d %s: %s", a.Status, http.StatusText(a.Status), message)}
 }
 
 func status(err error) int {
@@ -62,57 +64,17 @@ func missing(err error) bool { return status(err) == http.StatusNotFound }
 // changed reports whether the generation was another one.
 func changed(err error) bool { return status(err) == http.StatusPreconditionFailed }
 
-// How often a request is sent, and the wait before the second time.
-const (
-	tries     = 6
-	firstWait = 200 * time.Millisecond
-	maxState  = 4 << 30
-)
-
 // do sends a request until the service answers it.
-func (s *service) do(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*http.Response, []byte, error) {
-	for try := 1; ; try++ {
-		response, content, err := s.once(ctx, method, to, header, body)
-		passing := err != nil && status(err) == 0 || status(err) == http.StatusRequestTimeout || status(err) == http.StatusTooManyRequests || status(err) >= 500
-		if !passing || try == tries || ctx.Err() != nil || stalltimeout.Is(err) {
-			return response, content, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, nil, err
-		case <-time.After(firstWait << (try - 1)):
-		}
-	}
-}
-
-func (s *service) once(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*http.Response, []byte, error) {
-	var pulse stalltimeout.Pulse
-	ctx, end := pulse.Watch(ctx, to.Host, s.patience)
-	defer end()
-	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(body) > 0 {
-		request.Body = io.NopCloser(pulse.Reader(bytes.NewReader(body)))
-	}
-	maps.Copy(request.Header, header)
+func (s *service) do(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (httpcall.Answer, error) {
 	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
+		header = header.Clone()
+		if header == nil {
+			header = http.Header{}
+		}
+		header.Set("Content-Type", "application/json")
 	}
-	response, err := s.http.Do(request)
-	if err != nil {
-		return nil, nil, stalltimeout.Because(ctx, err)
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxState))
-	if err != nil {
-		return nil, nil, stalltimeout.Because(ctx, err)
-	}
-	if response.StatusCode/100 != 2 {
-		return nil, nil, failure(response, content)
-	}
-	return response, content, nil
+	c := httpcall.Client{HTTP: s.http, Stall: s.patience, Retry: retry.Policy{Attempts: 6}}
+	return c.Do(ctx, httpcall.Request{Method: method, URL: to, Header: header, Body: body}, judge)
 }
 
 // address is that of an object, "" for the list of them all.
@@ -127,15 +89,15 @@ func (s *service) address(object string, query url.Values) *url.URL {
 
 // get reads an object and its generation.
 func (s *service) get(ctx context.Context, object string, header http.Header) (content []byte, generation string, err error) {
-	response, content, err := s.do(ctx, http.MethodGet, s.address(object, url.Values{"alt": {"media"}}), header, nil)
+	answer, err := s.do(ctx, http.MethodGet, s.address(object, url.Values{"alt": {"media"}}), header, nil)
 	if err != nil {
 		return nil, "", err
 	}
-	generation = response.Header.Get("X-Goog-Generation")
+	generation = answer.Header.Get("X-Goog-Generation")
 	if generation == "" {
 		return nil, "", errors.New("the service doesn't tell which generation of the object it sent")
 	}
-	return content, generation, nil
+	return answer.Body, generation, nil
 }
 
 // put replaces a generation of an object, "0" for none and "" for any, and
@@ -153,14 +115,14 @@ func (s *service) put(ctx context.Context, object string, content []byte, replac
 	if to.RawPath != "" {
 		to.RawPath = "/upload" + to.RawPath
 	}
-	_, answer, err := s.do(ctx, http.MethodPost, to, header, content)
+	answer, err := s.do(ctx, http.MethodPost, to, header, content)
 	if err != nil {
 		return "", err
 	}
 	var made struct {
 		Generation string `json:"generation"`
 	}
-	if err := json.Unmarshal(answer, &made); err != nil {
+	if err := json.Unmarshal(answer.Body, &made); err != nil {
 		return "", fmt.Errorf("the answer to an upload can't be read: %w", err)
 	}
 	return made.Generation, nil
@@ -172,7 +134,7 @@ func (s *service) remove(ctx context.Context, object, generation string) error {
 	if generation != "" {
 		query.Set("ifGenerationMatch", generation)
 	}
-	_, _, err := s.do(ctx, http.MethodDelete, s.address(object, query), nil, nil)
+	_, err := s.do(ctx, http.MethodDelete, s.address(object, query), nil, nil)
 	return err
 }
 
@@ -185,7 +147,7 @@ func (s *service) list(ctx context.Context, prefix string) (names []string, err 
 func (s *service) listed(ctx context.Context, query url.Values) (names []string, err error) {
 	query.Set("fields", "items/name,nextPageToken")
 	for {
-		_, content, err := s.do(ctx, http.MethodGet, s.address("", query), nil, nil)
+		answer, err := s.do(ctx, http.MethodGet, s.address("", query), nil, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +157,7 @@ func (s *service) listed(ctx context.Context, query url.Values) (names []string,
 			} `json:"items"`
 			NextPageToken string `json:"nextPageToken"`
 		}
-		if err := json.Unmarshal(content, &page); err != nil {
+		if err := json.Unmarshal(answer.Body, &page); err != nil {
 			return nil, fmt.Errorf("the list of objects can't be read: %w", err)
 		}
 		for _, item := range page.Items {

@@ -8,16 +8,14 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"weir.dev/weir/internal/net/stalltimeout"
+	"weir.dev/weir/internal/net/httpcall"
+	"weir.dev/weir/internal/net/retry"
 	"weir.dev/weir/internal/state/storage"
 )
 
@@ -37,81 +35,54 @@ type client struct {
 // maxState limits what is read from a server, as a guard for memory.
 const maxState = 4 << 30
 
-// do sends a request until the server answers it, and returns the status and
-// the body.
-func (c *client) do(ctx context.Context, method string, to *url.URL, body []byte, header http.Header, what string) (*http.Response, []byte, error) {
-	response, content, _, err := c.retry(ctx, method, to, body, header, what)
-	return response, content, err
+// do sends a request until the server answers it. The error says what the request was for.
+func (c *client) do(ctx context.Context, method string, to *url.URL, body []byte, header http.Header, what string) (httpcall.Answer, error) {
+	a, _, err := c.count(ctx, method, to, body, header, what)
+	return a, err
 }
 
-// retry does so and reports how often it sent the request in vain.
-func (c *client) retry(ctx context.Context, method string, to *url.URL, body []byte, header http.Header, what string) (response *http.Response, content []byte, try int, err error) {
-	for ; ; try++ {
-		response, content, err = c.once(ctx, method, to, body, header)
-		if err == nil && !transient(response.StatusCode) || try >= c.retryMax || ctx.Err() != nil || stalltimeout.Is(err) {
-			if err != nil {
-				err = fmt.Errorf("failed to %s: %w", what, err)
+// errPassing stands for an answer that may be another one later. It never leaves count.
+var errPassing = errors.New("the server can't answer now")
+
+// count is do, and counts how often the request was sent in vain.
+func (c *client) count(ctx context.Context, method string, to *url.URL, body []byte, header http.Header, what string) (a httpcall.Answer, vain int, err error) {
+	sent := 0
+	call := httpcall.Client{
+		HTTP: c.http, Stall: c.patience, Retry: retry.Policy{Attempts: 1 + c.retryMax, First: c.waitMin, Longest: c.waitMax},
+		Sign: func(_ context.Context, r *http.Request) error {
+			sent++
+			for name, value := range c.headers {
+				r.Header.Set(name, value)
 			}
-			return response, content, try, err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(c.pause(try, response)):
-		}
+			if c.username != "" {
+				r.SetBasicAuth(c.username, c.password)
+			}
+			if len(body) > 0 {
+				sum := md5.Sum(body)
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
+			}
+			return nil
+		},
 	}
-}
-
-// transient reports whether the same request may succeed later.
-func transient(status int) bool {
-	return status == http.StatusTooManyRequests || status >= 500 && status != http.StatusNotImplemented
-}
-
-// pause is the wait after a try: doubled each time, or what the server asks
-// for.
-func (c *client) pause(try int, response *http.Response) time.Duration {
-	if response != nil {
-		if s, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && s >= 0 {
-			return min(time.Duration(s)*time.Second, c.waitMax)
+	a, err = call.Do(ctx, httpcall.Request{Method: method, URL: to, Header: header, Body: body}, func(a httpcall.Answer) error {
+		if retry.Passing(a.Status) {
+			return errPassing
 		}
+		return nil
+	})
+	if errors.Is(err, errPassing) {
+		err = nil // the caller reads the status
 	}
-	return min(c.waitMin<<min(try, 20), c.waitMax)
-}
-
-func (c *client) once(ctx context.Context, method string, to *url.URL, body []byte, header http.Header) (*http.Response, []byte, error) {
-	var pulse stalltimeout.Pulse
-	ctx, end := pulse.Watch(ctx, to.Host, c.patience)
-	defer end()
-	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, nil, err
+		err = fmt.Errorf("failed to %s: %w", what, err)
 	}
-	if len(body) > 0 {
-		request.Body = io.NopCloser(pulse.Reader(bytes.NewReader(body)))
-	}
-	maps.Copy(request.Header, header)
-	for name, value := range c.headers {
-		request.Header.Set(name, value)
-	}
-	if c.username != "" {
-		request.SetBasicAuth(c.username, c.password)
-	}
-	if len(body) > 0 {
-		sum := md5.Sum(body)
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return nil, nil, stalltimeout.Because(ctx, err)
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxState))
-	return response, content, stalltimeout.Because(ctx, err)
+	return a, sent - 1, err
 }
 
 // status is the error for an unexpected answer.
-func status(response *http.Response, what string) error {
-	switch response.StatusCode {
+func status(response httpcall.Answer, what string) error {
+	switch response.Status {
 	case http.StatusUnauthorized:
 		return errors.New("HTTP remote state endpoint requires auth")
 	case http.StatusForbidden:
@@ -119,7 +90,7 @@ func status(response *http.Response, what string) error {
 	case http.StatusInternalServerError:
 		return errors.New("HTTP remote state internal server error")
 	}
-	return fmt.Errorf("unexpected HTTP response code %d to the request to %s", response.StatusCode, what)
+	return fmt.Errorf("unexpected HTTP response code %d to the request to %s", response.Status, what)
 }
 
 // A store is the state at the address.
@@ -151,7 +122,7 @@ type seen struct {
 var nothing = &seen{sum: sha256.Sum256(nil)}
 
 // saw is a state with the answer that it came with, or that its upload got.
-func saw(content []byte, response *http.Response) *seen {
+func saw(content []byte, response httpcall.Answer) *seen {
 	s := &seen{sum: sha256.Sum256(content)}
 	if tag := response.Header.Get("ETag"); strings.HasPrefix(tag, `"`) { // a weak one may be that of several
 		s.etag = tag
@@ -175,11 +146,11 @@ func (s *store) get(ctx context.Context, last *seen) ([]byte, *seen, error) {
 	if last != nil && last.etag != "" {
 		header.Set("If-None-Match", last.etag)
 	}
-	response, content, err := s.do(ctx, http.MethodGet, s.address, nil, header, what)
+	response, err := s.do(ctx, http.MethodGet, s.address, nil, header, what)
 	if err != nil {
 		return nil, nil, err
 	}
-	switch response.StatusCode {
+	switch response.Status {
 	case http.StatusNoContent, http.StatusNotFound:
 		return nil, nothing, nil
 	case http.StatusOK:
@@ -191,6 +162,7 @@ func (s *store) get(ctx context.Context, last *seen) ([]byte, *seen, error) {
 	default:
 		return nil, nil, status(response, what)
 	}
+	content := response.Body
 	if len(content) == 0 {
 		return nil, nothing, nil
 	}
@@ -232,7 +204,7 @@ func (s *store) Write(ctx context.Context, state []byte) error {
 	if err != nil {
 		return err
 	}
-	switch response.StatusCode {
+	switch response.Status {
 	case http.StatusOK, http.StatusCreated, http.StatusNoContent:
 		s.seen, s.wrote = saw(state, response), true
 		return nil
@@ -244,7 +216,7 @@ func (s *store) Write(ctx context.Context, state []byte) error {
 
 const uploading = "upload state"
 
-func (s *store) upload(ctx context.Context, to *url.URL, state []byte) (*http.Response, error) {
+func (s *store) upload(ctx context.Context, to *url.URL, state []byte) (httpcall.Answer, error) {
 	header := http.Header{}
 	switch {
 	case s.seen == nil:
@@ -253,12 +225,11 @@ func (s *store) upload(ctx context.Context, to *url.URL, state []byte) (*http.Re
 	case s.seen == nothing:
 		header.Set("If-None-Match", "*")
 	}
-	response, _, err := s.do(ctx, s.updateMethod, to, state, header, uploading)
-	return response, err
+	return s.do(ctx, s.updateMethod, to, state, header, uploading)
 }
 
-// refused finds out why an upload was rejected.
-func (s *store) refused(ctx context.Context, to *url.URL, state []byte, response *http.Response) error {
+// refused finds out why an upload was refused.
+func (s *store) refused(ctx context.Context, to *url.URL, state []byte, response httpcall.Answer) error {
 	_, now, err := s.get(ctx, nil)
 	switch {
 	case err != nil:
@@ -269,9 +240,8 @@ func (s *store) refused(ctx context.Context, to *url.URL, state []byte, response
 		return nil
 	case s.seen == nil || now.sum != s.seen.sum:
 		return storage.ErrChanged
-	case s.seen == nothing && response.StatusCode == http.StatusPreconditionFailed:
-		// Anything that is there without content counts as something. Without a condition,
-		// then.
+	case s.seen == nothing && response.Status == http.StatusPreconditionFailed:
+		// What is there without content counts as something. Without a condition, then.
 		now = &seen{sum: nothing.sum}
 	case now.etag == s.seen.etag:
 		return status(response, uploading)
@@ -281,7 +251,7 @@ func (s *store) refused(ctx context.Context, to *url.URL, state []byte, response
 	if response, err = s.upload(ctx, to, state); err != nil {
 		return err
 	}
-	switch response.StatusCode {
+	switch response.Status {
 	case http.StatusOK, http.StatusCreated, http.StatusNoContent:
 		s.seen, s.wrote = &seen{sum: sha256.Sum256(state)}, true
 		return nil
@@ -294,21 +264,21 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 		return "", nil
 	}
 	const what = "lock"
-	response, content, before, err := s.retry(ctx, s.lockMethod, s.lock, info.JSON(), nil, what)
+	response, vain, err := s.count(ctx, s.lockMethod, s.lock, info.JSON(), nil, what)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unanswered = s.unanswered || before > 0 || err != nil
+	s.unanswered = s.unanswered || vain > 0 || err != nil
 	if err != nil {
 		return "", err
 	}
-	switch response.StatusCode {
+	switch response.Status {
 	case http.StatusOK:
 	case http.StatusConflict, http.StatusLocked:
-		holder, err := storage.ParseLockInfo(content)
+		holder, err := storage.ParseLockInfo(response.Body)
 		if err != nil {
 			return "", &storage.LockError{Err: fmt.Errorf("HTTP remote state already locked, and the server doesn't say by whom: %w", err)}
 		}
-		if before == 0 || holder.ID != info.ID { // else the answer to an earlier try was lost
+		if vain == 0 || holder.ID != info.ID { // else the answer to an earlier try was lost
 			return "", &storage.LockError{Holder: holder, Err: fmt.Errorf("HTTP remote state already locked: ID=%s", holder.ID)}
 		}
 	default:
@@ -341,11 +311,11 @@ func (s *store) Unlock(ctx context.Context, id string) error {
 	}
 	info.ID = id
 	const what = "unlock"
-	response, _, err := s.do(ctx, s.unlockMethod, s.unlock, info.JSON(), nil, what)
+	response, err := s.do(ctx, s.unlockMethod, s.unlock, info.JSON(), nil, what)
 	if err != nil {
 		return err
 	}
-	if response.StatusCode != http.StatusOK {
+	if response.Status != http.StatusOK {
 		return status(response, what)
 	}
 	s.locked = nil

@@ -7,19 +7,16 @@
 package objectstore
 
 import (
-	"bytes"
 	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
-	"weir.dev/weir/internal/net/stalltimeout"
+	"weir.dev/weir/internal/net/httpcall"
 )
 
 // A Service is one bucket.
@@ -127,71 +124,31 @@ func (s *Service) List(ctx context.Context, prefix string) (keys []string, err e
 	}
 }
 
-// How often a request is sent, and the wait before the second time.
-const (
-	tries     = 5
-	firstWait = 200 * time.Millisecond
-	maxObject = 4 << 30
-)
-
 // do sends a request until the service answers it.
 func (s *Service) do(ctx context.Context, method, key string, query url.Values, header http.Header, body []byte) (Object, error) {
-	for try := 1; ; try++ {
-		o, err := s.once(ctx, method, key, query, header, body)
-		status := Status(err)
-		passing := err != nil && (status == 0 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500)
-		if !passing || try == tries || ctx.Err() != nil || stalltimeout.Is(err) {
-			return o, err
-		}
-		select {
-		case <-ctx.Done():
-			return o, err
-		case <-time.After(firstWait << (try - 1)):
-		}
-	}
-}
-
-func (s *Service) once(ctx context.Context, method, key string, query url.Values, header http.Header, body []byte) (Object, error) {
 	to := *s.Address
 	to.Path = strings.TrimSuffix(to.Path, "/") + "/" + key
 	to.RawPath = escape(to.Path)
 	to.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
-	var pulse stalltimeout.Pulse
-	ctx, end := pulse.Watch(ctx, to.Host, s.Patience)
-	defer end()
-	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
+	c := httpcall.Client{HTTP: s.HTTP, Stall: s.Patience, Sign: func(ctx context.Context, r *http.Request) error { return s.Sign(ctx, r, key) }}
+	a, err := c.Do(ctx, httpcall.Request{Method: method, URL: &to, Header: header, Body: body}, judge)
 	if err != nil {
 		return Object{}, err
 	}
-	if len(body) > 0 {
-		request.Body = io.NopCloser(pulse.Reader(bytes.NewReader(body)))
-	}
-	maps.Copy(request.Header, header)
-	if err := s.Sign(ctx, request, key); err != nil {
-		return Object{}, err
-	}
-	response, err := s.HTTP.Do(request)
-	if err != nil {
-		return Object{}, stalltimeout.Because(ctx, err)
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxObject))
-	if err != nil {
-		return Object{}, stalltimeout.Because(ctx, err)
-	}
-	if response.StatusCode/100 != 2 {
-		return Object{}, failure(response, content)
-	}
-	return Object{content, response.Header.Get("ETag"), response.Header}, nil
+	return Object{a.Body, a.Header.Get("ETag"), a.Header}, nil
 }
 
-func failure(response *http.Response, content []byte) *Failure {
+// judge returns the Failure of an answer that means no.
+func judge(a httpcall.Answer) error {
+	if a.Status/100 == 2 {
+		return nil
+	}
 	var told struct {
 		Code, Message string
 		RequestID     string `xml:"RequestId"`
 	}
-	_ = xml.Unmarshal(content, &told) // answers to HEAD and those of proxies aren't XML
-	return &Failure{response.StatusCode, told.Code, told.Message, told.RequestID}
+	_ = xml.Unmarshal(a.Body, &told) // answers to HEAD and those of proxies aren't XML
+	return &Failure{a.Status, told.Code, told.Message, told.RequestID}
 }
 
 // escape escapes all of a path that signatures want escaped.

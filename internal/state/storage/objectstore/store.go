@@ -114,13 +114,16 @@ func (s *State) Write(ctx context.Context, state []byte) error {
 		case err == nil:
 			s.seen = &seen{tag}
 			return nil
-		case Status(err) == http.StatusConflict && header.Get(s.Unless) != "" && try < tries:
+		case Status(err) == http.StatusConflict && header.Get(s.Unless) != "" && try < uploads:
 			// Somebody was faster, or the answer to an earlier try was lost: look again.
 		default:
 			return fmt.Errorf("failed to upload state to the object %q: %w", s.Key, err)
 		}
 	}
 }
+
+// uploads is how often a state is uploaded when somebody was faster.
+const uploads = 5
 
 // look compares what is there with what was seen. It returns the tag of it, "" for nothing,
 // and whether it is the state that was to be written.

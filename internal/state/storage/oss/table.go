@@ -1,7 +1,6 @@
 package oss
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/md5"  // #nosec G501 -- what the service wants
@@ -9,7 +8,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,7 +16,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"weir.dev/weir/internal/net/stalltimeout"
+	"weir.dev/weir/internal/net/httpcall"
 )
 
 // A table is one of Tablestore, whose rows are texts by the key LockID. Its three calls are
@@ -120,54 +118,32 @@ func (t *table) remove(ctx context.Context, id, info string) error {
 	return err
 }
 
-// How often a call is made, and the wait before the second time.
-const (
-	tries     = 5
-	firstWait = 200 * time.Millisecond
-)
-
+// call makes a call until the service answers it.
 func (t *table) call(ctx context.Context, name string, body []byte) ([]byte, error) {
-	for try := 1; ; try++ {
-		answer, err := t.once(ctx, name, body)
-		var no *refusal
-		final := err == nil || errors.As(err, &no) && no.status < 500 && !slices.Contains(passing, no.code)
-		if final || try == tries || ctx.Err() != nil || stalltimeout.Is(err) {
-			return answer, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(firstWait << (try - 1)):
-		}
+	c := httpcall.Client{
+		HTTP: t.http, Stall: t.patience, Limit: 64 << 20,
+		Sign: func(ctx context.Context, r *http.Request) error { return t.sign(ctx, r, name, body) },
+		Again: func(a httpcall.Answer, err error) bool {
+			var no *refusal
+			return !errors.As(err, &no) || no.status >= 500 || slices.Contains(passing, no.code)
+		},
 	}
-}
-
-func (t *table) once(ctx context.Context, name string, body []byte) ([]byte, error) {
-	var pulse stalltimeout.Pulse
-	ctx, end := pulse.Watch(ctx, t.address.Host, t.patience)
-	defer end()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.address.String()+name, bytes.NewReader(body))
+	to, err := url.Parse(t.address.String() + name)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.sign(ctx, request, name, body); err != nil {
+	a, err := c.Do(ctx, httpcall.Request{Method: http.MethodPost, URL: to, Body: body}, func(a httpcall.Answer) error {
+		if a.Status/100 == 2 {
+			return nil
+		}
+		code, _ := field(a.Body, 1) // those of proxies have none
+		message, _ := field(a.Body, 2)
+		return &refusal{a.Status, string(code), string(message)}
+	})
+	if err != nil {
 		return nil, err
 	}
-	response, err := t.http.Do(request)
-	if err != nil {
-		return nil, stalltimeout.Because(ctx, err)
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), 64<<20))
-	if err != nil {
-		return nil, stalltimeout.Because(ctx, err)
-	}
-	if response.StatusCode/100 != 2 {
-		code, _ := field(content, 1) // those of proxies have none
-		message, _ := field(content, 2)
-		return nil, &refusal{response.StatusCode, string(code), string(message)}
-	}
-	return content, nil
+	return a.Body, nil
 }
 
 // sign makes a request one of who asks.

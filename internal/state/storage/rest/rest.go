@@ -13,13 +13,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"time"
 
-	"weir.dev/weir/internal/net/stalltimeout"
+	"weir.dev/weir/internal/net/httpcall"
 )
 
 // A Client sends requests to one server.
@@ -61,73 +60,39 @@ func Status(err error) int {
 	return 0
 }
 
-// How often a request is sent, and the wait before the second time.
-const (
-	tries      = 5
-	firstWait  = 200 * time.Millisecond
-	maxContent = 4 << 30
-)
-
 // Do sends a request until the server answers it.
 func (c *Client) Do(ctx context.Context, r Request) (http.Header, []byte, error) {
-	for try := 1; ; try++ {
-		header, body, err := c.once(ctx, r)
-		status := Status(err)
-		passing := err != nil && (status == 0 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500)
-		if !passing || try == tries || ctx.Err() != nil || stalltimeout.Is(err) {
-			return header, body, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, nil, err
-		case <-time.After(firstWait << (try - 1)):
-		}
-	}
-}
-
-func (c *Client) once(ctx context.Context, r Request) (http.Header, []byte, error) {
 	to := c.Base
 	to.Path += r.Path
 	to.RawPath = ""
 	to.RawQuery = r.Query.Encode()
-	var pulse stalltimeout.Pulse
-	ctx, end := pulse.Watch(ctx, to.Host, c.Patience)
-	defer end()
-	request, err := http.NewRequestWithContext(ctx, r.Method, to.String(), bytes.NewReader(r.Body))
-	if err != nil {
-		return nil, nil, err
+	header := http.Header{}
+	maps.Copy(header, c.Header)
+	maps.Copy(header, r.Header)
+	if r.Body != nil && header.Get("Content-Type") == "" {
+		header.Set("Content-Type", "application/json")
 	}
-	if len(r.Body) > 0 {
-		request.Body = io.NopCloser(pulse.Reader(bytes.NewReader(r.Body)))
-	}
-	maps.Copy(request.Header, c.Header)
-	maps.Copy(request.Header, r.Header)
-	if r.Body != nil && request.Header.Get("Content-Type") == "" {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	response, err := c.HTTP.Do(request)
-	if err != nil {
-		return nil, nil, stalltimeout.Because(ctx, err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxContent))
-	if err != nil {
-		return nil, nil, stalltimeout.Because(ctx, err)
-	}
-	if response.StatusCode/100 == 2 {
-		return response.Header, body, nil
+	call := httpcall.Client{HTTP: c.HTTP, Stall: c.Patience}
+	a, err := call.Do(ctx, httpcall.Request{Method: r.Method, URL: &to, Header: header, Body: r.Body}, c.judge)
+	return a.Header, a.Body, err
+}
+
+// judge returns the Refusal of an answer that means no.
+func (c *Client) judge(a httpcall.Answer) error {
+	if a.Status/100 == 2 {
+		return nil
 	}
 	message := ""
 	if c.Say != nil {
-		message = c.Say(body)
+		message = c.Say(a.Body)
 	}
 	if message == "" {
-		message = string(bytes.TrimSpace(body))
+		message = string(bytes.TrimSpace(a.Body))
 	}
 	if len(message) > 500 {
 		message = message[:500]
 	}
-	return response.Header, body, &Refusal{response.StatusCode, message}
+	return &Refusal{a.Status, message}
 }
 
 // Into reads the answer to a request, nil for nothing but whether it is yes.

@@ -16,6 +16,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
+
+	"weir.dev/weir/internal/net/httpcall"
 )
 
 // A bucket is S3's, or another server's of that protocol.
@@ -72,14 +74,14 @@ func hostable(name string, to *url.URL) bool {
 		!(to.Scheme == "https" && strings.Contains(name, "."))
 }
 
-func decodeXML(response *http.Response, content []byte) *failure {
+func decodeXML(answer httpcall.Answer) *failure {
 	var told struct {
 		Code, Message, RequestID string
 	}
-	_ = xml.Unmarshal(content, &told) // answers to HEAD and those of proxies aren't XML
-	f := &failure{status: response.StatusCode, code: told.Code, message: told.Message, request: response.Header.Get("X-Amz-Request-Id")}
+	_ = xml.Unmarshal(answer.Body, &told) // answers to HEAD and those of proxies aren't XML
+	f := &failure{status: answer.Status, code: told.Code, message: told.Message, request: answer.Header.Get("X-Amz-Request-Id")}
 	if f.code == "" {
-		f.code, f.message = strings.ReplaceAll(http.StatusText(response.StatusCode), " ", ""), response.Status
+		f.code, f.message = strings.ReplaceAll(http.StatusText(answer.Status), " ", ""), fmt.Sprintf("%d %s", answer.Status, http.StatusText(answer.Status))
 	}
 	return f
 }
@@ -106,7 +108,7 @@ func escapePath(path string) string {
 }
 
 // call sends a request, which errors have the name of.
-func (b *bucket) call(ctx context.Context, name, method string, to *url.URL, header http.Header, body []byte) (answer, error) {
+func (b *bucket) call(ctx context.Context, name, method string, to *url.URL, header http.Header, body []byte) (httpcall.Answer, error) {
 	a, err := b.do(ctx, method, to, header, body)
 	if err != nil {
 		err = fmt.Errorf("operation error S3: %s, %w", name, err)
@@ -120,7 +122,7 @@ func (b *bucket) get(ctx context.Context, key string, header http.Header) (conte
 	if err != nil {
 		return nil, "", err
 	}
-	return a.content, a.header.Get("ETag"), nil
+	return a.Body, a.Header.Get("ETag"), nil
 }
 
 // put puts an object and returns its tag.
@@ -129,7 +131,7 @@ func (b *bucket) put(ctx context.Context, key string, content []byte, header htt
 	if err != nil {
 		return "", err
 	}
-	return a.header.Get("ETag"), nil
+	return a.Header.Get("ETag"), nil
 }
 
 func (b *bucket) remove(ctx context.Context, key string) error {
@@ -156,7 +158,7 @@ func (b *bucket) list(ctx context.Context, prefix string, each func(key string))
 			IsTruncated           bool
 			NextContinuationToken string
 		}
-		if err := xml.Unmarshal(a.content, &page); err != nil {
+		if err := xml.Unmarshal(a.Body, &page); err != nil {
 			return fmt.Errorf("the list of objects can't be read: %w", err)
 		}
 		for _, object := range page.Contents {

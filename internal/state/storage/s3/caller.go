@@ -52,7 +52,7 @@ func (c *Caller) Call(ctx context.Context, target string, in, into any) error {
 	if err != nil {
 		return fmt.Errorf("operation error %s: %s, %w", c.id, target[strings.LastIndex(target, ".")+1:], err)
 	}
-	if err := json.Unmarshal(a.content, into); err != nil {
+	if err := json.Unmarshal(a.Body, into); err != nil {
 		return fmt.Errorf("the answer of %s can't be read: %w", c.id, err)
 	}
 	return nil

@@ -77,5 +77,5 @@ func (o *Objects) Get(ctx context.Context, key, version string) ([]byte, error) 
 		to.RawQuery = query.Encode()
 	}
 	a, err := b.call(ctx, "GetObject", http.MethodGet, to, nil, nil)
-	return a.content, err
+	return a.Body, err
 }

@@ -1,24 +1,22 @@
 package s3
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	sdkretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
-	"weir.dev/weir/internal/net/stalltimeout"
+	"weir.dev/weir/internal/net/httpcall"
+	"weir.dev/weir/internal/net/retry"
 )
 
 // A service is one of Amazon's at an address. Its requests are few, and are made
@@ -29,7 +27,7 @@ type service struct {
 	agent   string // who asks
 	name    string // that requests are signed for
 	address *url.URL
-	decode  func(response *http.Response, content []byte) *failure
+	decode  func(httpcall.Answer) *failure
 	// patience is how long nothing may come or go before a request has failed.
 	patience time.Duration
 }
@@ -73,83 +71,49 @@ func status(err error) int {
 	return 0
 }
 
-// An answer is one that means yes.
-type answer struct {
-	header  http.Header
-	content []byte
-}
-
-const maxAnswer = 4 << 30
-
-// do sends a request until the service answers it.
-func (s *service) do(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (answer, error) {
-	retryer := s.retryer()
-	for try := 1; ; try++ {
-		a, err := s.once(ctx, method, to, header, body)
-		if err == nil || try >= retryer.MaxAttempts() || !retryer.IsErrorRetryable(err) || ctx.Err() != nil || stalltimeout.Is(err) {
-			return a, err
-		}
-		wait, tooOften := retryer.RetryDelay(try, err)
-		if tooOften != nil {
-			return a, err
-		}
-		select {
-		case <-ctx.Done():
-			return a, err
-		case <-time.After(wait):
-		}
+// do sends a request until the service answers it, as often as the settings of the SDK say.
+func (s *service) do(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (httpcall.Answer, error) {
+	sum := sha256.Sum256(body)
+	hash := hex.EncodeToString(sum[:])
+	tries := s.retryer()
+	c := httpcall.Client{
+		HTTP: s.config.HTTPClient, Stall: s.patience,
+		Retry: retry.Policy{Attempts: tries.MaxAttempts(), Delay: tries.RetryDelay},
+		Sign: func(ctx context.Context, r *http.Request) error {
+			r.Header.Set("User-Agent", s.agent)
+			r.Header.Set("X-Amz-Content-Sha256", hash)
+			credentials, err := s.config.Credentials.Retrieve(ctx)
+			if err != nil {
+				return err
+			}
+			signer := v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = s.name == "s3" })
+			return signer.SignHTTP(ctx, credentials, r, hash, s.name, s.config.Region, time.Now())
+		},
+		Again: func(a httpcall.Answer, err error) bool {
+			if a.Status == 0 {
+				err = &broken{err}
+			}
+			return tries.IsErrorRetryable(err)
+		},
 	}
+	return c.Do(ctx, httpcall.Request{Method: method, URL: to, Header: header, Body: body}, func(a httpcall.Answer) error {
+		if a.Status/100 == 2 {
+			return nil
+		}
+		return s.decode(a)
+	})
 }
 
 func (s *service) retryer() aws.Retryer {
-	limit := func(o *retry.StandardOptions) {
+	limit := func(o *sdkretry.StandardOptions) {
 		if s.config.RetryMaxAttempts > 0 {
 			o.MaxAttempts = s.config.RetryMaxAttempts
 		}
 	}
 	if s.config.RetryMode == aws.RetryModeAdaptive {
-		return retry.NewAdaptiveMode(func(o *retry.AdaptiveModeOptions) { o.StandardOptions = append(o.StandardOptions, limit) })
+		return sdkretry.NewAdaptiveMode(func(o *sdkretry.AdaptiveModeOptions) { o.StandardOptions = append(o.StandardOptions, limit) })
 	}
-	return retry.NewStandard(limit)
-}
-
-func (s *service) once(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (answer, error) {
-	var pulse stalltimeout.Pulse
-	ctx, end := pulse.Watch(ctx, to.Host, s.patience)
-	defer end()
-	request, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
-	if err != nil {
-		return answer{}, err
-	}
-	if len(body) > 0 {
-		request.Body = io.NopCloser(pulse.Reader(bytes.NewReader(body)))
-	}
-	maps.Copy(request.Header, header)
-	request.Header.Set("User-Agent", s.agent)
-	sum := sha256.Sum256(body)
-	hash := hex.EncodeToString(sum[:])
-	request.Header.Set("X-Amz-Content-Sha256", hash)
-	credentials, err := s.config.Credentials.Retrieve(ctx)
-	if err != nil {
-		return answer{}, err
-	}
-	signer := v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = s.name == "s3" })
-	if err := signer.SignHTTP(ctx, credentials, request, hash, s.name, s.config.Region, time.Now()); err != nil {
-		return answer{}, err
-	}
-	response, err := s.config.HTTPClient.Do(request)
-	if err != nil {
-		return answer{}, &broken{stalltimeout.Because(ctx, err)}
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(pulse.Reader(response.Body), maxAnswer))
-	if err != nil {
-		return answer{}, &broken{stalltimeout.Because(ctx, err)}
-	}
-	if response.StatusCode/100 != 2 {
-		return answer{}, s.decode(response, content)
-	}
-	return answer{response.Header, content}, nil
+	return sdkretry.NewStandard(limit)
 }
 
 // broken is a request without a whole answer.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"weir.dev/weir/internal/net/httpcall"
 )
 
 // A table is DynamoDB's, whose items are texts with the key LockID.
@@ -35,17 +37,17 @@ func openTable(ctx context.Context, config aws.Config, name, address string) (*t
 	return &table{service{config: config, name: "dynamodb", address: to, decode: decodeJSON}, name}, nil
 }
 
-func decodeJSON(response *http.Response, content []byte) *failure {
+func decodeJSON(answer httpcall.Answer) *failure {
 	var told struct {
 		Type    string `json:"__type"`
 		Message string `json:"message"`
 		Capital string `json:"Message"`
 	}
-	_ = json.Unmarshal(content, &told) // those of proxies aren't JSON
-	f := &failure{status: response.StatusCode, message: told.Message + told.Capital, request: response.Header.Get("X-Amzn-Requestid")}
+	_ = json.Unmarshal(answer.Body, &told) // those of proxies aren't JSON
+	f := &failure{status: answer.Status, message: told.Message + told.Capital, request: answer.Header.Get("X-Amzn-Requestid")}
 	f.code = told.Type[strings.LastIndex(told.Type, "#")+1:]
 	if f.code == "" {
-		f.code, f.message = strings.ReplaceAll(http.StatusText(response.StatusCode), " ", ""), response.Status
+		f.code, f.message = strings.ReplaceAll(http.StatusText(answer.Status), " ", ""), fmt.Sprintf("%d %s", answer.Status, http.StatusText(answer.Status))
 	}
 	return f
 }
@@ -87,7 +89,7 @@ func (t *table) call(ctx context.Context, name string, c call) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("operation error DynamoDB: %s, %w", name, err)
 	}
-	return a.content, nil
+	return a.Body, nil
 }
 
 // get reads texts of an item, nil without one.
