@@ -28,8 +28,8 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// A lockServer stores a state behind the backend "http", and fails to release locks if
-// refuses is set.
+// A lockServer stores a state behind the backend "http", and fails to release locks on
+// request.
 type lockServer struct {
 	mu      sync.Mutex
 	kept    []byte
