@@ -34,6 +34,7 @@ type access struct {
 	environment, metadataHost         string
 	accessKey, signature              string
 	tokens                            bool // for blobs, instead of the access key
+	lookup                            bool // of the account's address for blobs
 	tenant, client, secret            string
 	clientFile, secretFile            string
 	certificate, certificateFile      string
@@ -63,6 +64,7 @@ func readAccess(r *backendconfig.Reader) access {
 		accessKey:       r.Text("access_key", "ARM_ACCESS_KEY"),
 		signature:       strings.TrimPrefix(r.Text("sas_token", "ARM_SAS_TOKEN"), "?"),
 		tokens:          r.Bool("use_azuread_auth", "ARM_USE_AZUREAD"),
+		lookup:          r.Bool("lookup_blob_endpoint", "ARM_USE_DNS_ZONE_ENDPOINT"),
 		tenant:          r.Text("tenant_id", "ARM_TENANT_ID"),
 		client:          r.Text("client_id", "ARM_CLIENT_ID"),
 		clientFile:      r.Text("client_id_file_path", "ARM_CLIENT_ID_FILE_PATH"),
@@ -84,6 +86,9 @@ func readAccess(r *backendconfig.Reader) access {
 	}
 	if own := r.Text("ado_pipeline_service_connection_id"); own != "" {
 		a.connection = own
+	}
+	if a.lookup && a.group == "" {
+		r.Problem("lookup_blob_endpoint", "Invalid backend configuration", "lookup_blob_endpoint needs resource_group_name, to ask the resource manager for the storage account.")
 	}
 	if clouds[a.environment] == "" {
 		r.Problem("environment", "Invalid backend configuration", "There is no cloud named %q: use public, usgovernment or china, or a cloud of metadata_host.", a.environment)
@@ -123,8 +128,20 @@ func (a *access) open(ctx context.Context, client *http.Client, container string
 	if err != nil {
 		return nil, err
 	}
-	s := &service{container: "https://" + a.account + ".blob." + suffix + "/" + container}
 	options := a.options(client, in)
+	var credential azcore.TokenCredential
+	if a.lookup || a.accessKey == "" && a.signature == "" {
+		if credential, err = a.credential(options); err != nil {
+			return nil, err
+		}
+	}
+	blobs := "https://" + a.account + ".blob." + suffix
+	if a.lookup {
+		if blobs, err = a.blobEndpoint(ctx, credential, options); err != nil {
+			return nil, err
+		}
+	}
+	s := &service{container: blobs + "/" + container}
 	with := func(p policy.Policy) (*service, error) {
 		var all runtime.PipelineOptions
 		if p != nil {
@@ -139,10 +156,6 @@ func (a *access) open(ctx context.Context, client *http.Client, container string
 	}
 	key := a.accessKey
 	if key == "" {
-		credential, err := a.credential(options)
-		if err != nil {
-			return nil, err
-		}
 		if a.tokens {
 			return with(runtime.NewBearerTokenPolicy(credential, []string{"https://storage.azure.com/.default"}, nil))
 		}
@@ -387,6 +400,50 @@ func (a *access) ask(ctx context.Context, options policy.ClientOptions) (string,
 
 // listKeys asks for an access key of the account.
 func (a *access) listKeys(ctx context.Context, credential azcore.TokenCredential, options policy.ClientOptions) (string, error) {
+	var told struct {
+		Keys []struct {
+			Value string `json:"value"`
+		} `json:"keys"`
+	}
+	err := a.manage(ctx, credential, options, http.MethodPost, "listKeys", &told)
+	var lack *lacking
+	switch {
+	case errors.As(err, &lack):
+		return "", fmt.Errorf("the access key of the storage account can't be asked for: %w. Set it, or use_azuread_auth to do without the key", err)
+	case err != nil:
+		return "", fmt.Errorf("listing the access keys of the storage account: %w", err)
+	case len(told.Keys) == 0:
+		return "", errors.New("the storage account has no access keys: set use_azuread_auth")
+	}
+	return told.Keys[0].Value, nil
+}
+
+// blobEndpoint asks for the address of the account's blobs. Accounts with DNS zone
+// endpoints have one that doesn't follow from their name.
+func (a *access) blobEndpoint(ctx context.Context, credential azcore.TokenCredential, options policy.ClientOptions) (string, error) {
+	var told struct {
+		Properties struct {
+			PrimaryEndpoints struct {
+				Blob string `json:"blob"`
+			} `json:"primaryEndpoints"`
+		} `json:"properties"`
+	}
+	if err := a.manage(ctx, credential, options, http.MethodGet, "", &told); err != nil {
+		return "", fmt.Errorf("looking up the blob endpoint of the storage account: %w", err)
+	}
+	endpoint := strings.TrimSuffix(told.Properties.PrimaryEndpoints.Blob, "/")
+	// Requests have credentials in them, so they go nowhere without encryption.
+	if at, err := url.Parse(endpoint); err != nil || at.Scheme != "https" || at.Host == "" {
+		return "", fmt.Errorf("looking up the blob endpoint of the storage account: %q isn't an https address", endpoint)
+	}
+	return endpoint, nil
+}
+
+// lacking is an error about arguments that aren't set.
+type lacking struct{ error }
+
+// manage asks the resource manager about the storage account.
+func (a *access) manage(ctx context.Context, credential azcore.TokenCredential, options policy.ClientOptions, method, action string, into any) error {
 	subscription := a.subscription
 	if _, cli := credential.(*azidentity.AzureCLICredential); cli && subscription == "" {
 		out, err := exec.CommandContext(ctx, "az", "account", "show", "-o", "json").Output()
@@ -397,41 +454,33 @@ func (a *access) listKeys(ctx context.Context, credential azcore.TokenCredential
 			err = json.Unmarshal(out, &shown)
 		}
 		if err != nil {
-			return "", fmt.Errorf("az doesn't tell the subscription: %w; set subscription_id", err)
+			return fmt.Errorf("az doesn't tell the subscription: %w; set subscription_id", err)
 		}
 		subscription = shown.ID
 	}
-	lacks := errors.Join(need(a.group != "", "resource_group_name isn't set"), need(subscription != "", "subscription_id isn't set"))
-	if lacks != nil {
-		return "", fmt.Errorf("the access key of the storage account can't be asked for: %s. Set it, or use_azuread_auth to do without the key", strings.ReplaceAll(lacks.Error(), "\n", ", "))
+	if lacks := errors.Join(need(a.group != "", "resource_group_name isn't set"), need(subscription != "", "subscription_id isn't set")); lacks != nil {
+		return &lacking{errors.New(strings.ReplaceAll(lacks.Error(), "\n", ", "))}
 	}
 	manager := options.Cloud.Services[cloud.ResourceManager]
 	pipeline := runtime.NewPipeline("weir", "", runtime.PipelineOptions{
 		PerRetry: []policy.Policy{runtime.NewBearerTokenPolicy(credential, []string{strings.TrimSuffix(manager.Audience, "/") + "/.default"}, nil)},
 	}, &options)
-	request, err := runtime.NewRequest(ctx, http.MethodPost, runtime.JoinPaths(manager.Endpoint, "subscriptions", url.PathEscape(subscription),
-		"resourceGroups", url.PathEscape(a.group), "providers/Microsoft.Storage/storageAccounts", a.account, "listKeys")+"?api-version=2023-05-01")
+	address := runtime.JoinPaths(manager.Endpoint, "subscriptions", url.PathEscape(subscription),
+		"resourceGroups", url.PathEscape(a.group), "providers/Microsoft.Storage/storageAccounts", a.account)
+	if action != "" {
+		address += "/" + action
+	}
+	request, err := runtime.NewRequest(ctx, method, address+"?api-version=2023-05-01")
 	if err != nil {
-		return "", err
+		return err
 	}
 	response, err := pipeline.Do(request)
 	if err != nil {
-		return "", fmt.Errorf("listing the access keys of the storage account: %w", err)
+		return err
 	}
 	defer response.Body.Close()
 	if !runtime.HasStatusCode(response, http.StatusOK) {
-		return "", fmt.Errorf("listing the access keys of the storage account: %w", runtime.NewResponseError(response))
+		return runtime.NewResponseError(response)
 	}
-	var told struct {
-		Keys []struct {
-			Value string `json:"value"`
-		} `json:"keys"`
-	}
-	if err := runtime.UnmarshalAsJSON(response, &told); err != nil {
-		return "", err
-	}
-	if len(told.Keys) == 0 {
-		return "", errors.New("the storage account has no access keys: set use_azuread_auth")
-	}
-	return told.Keys[0].Value, nil
+	return runtime.UnmarshalAsJSON(response, into)
 }

@@ -47,6 +47,7 @@ func Schema() *schema.Block {
 		"key":                  name("The name of the blob"),
 		"resource_group_name":  text("The resource group of the account, to request its access key"),
 		"subscription_id":      text("The subscription of the account, to request its access key"),
+		"lookup_blob_endpoint": yes("Whether to look up the account's address for blobs, for accounts with DNS zone endpoints"),
 
 		"environment":           text("The cloud: public, usgovernment or china"),
 		"metadata_host":         text("The host with the addresses of another cloud"),

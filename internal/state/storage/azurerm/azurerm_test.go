@@ -3,6 +3,7 @@ package azurerm
 import (
 	"context"
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -244,6 +245,49 @@ func TestWho(t *testing.T) {
 			}
 			if strings.Contains(got, "sig=") {
 				t.Error("a secret is told")
+			}
+		})
+	}
+}
+
+// TestLookup: requests for blobs go to the address that the resource manager has.
+func TestLookup(t *testing.T) {
+	base := map[string]string{
+		"use_cli": "false", "tenant_id": "tenant", "client_id": "client", "client_secret": "s", "subscription_id": "sub",
+		"resource_group_name": "group", "lookup_blob_endpoint": "true",
+	}
+	const zone = "https://account.z31.blob.storage.azure.net"
+	for name, test := range map[string]struct {
+		endpoint string
+		values   map[string]string
+		want     string
+	}{
+		"key of the account": {zone + "/", nil, zone + "/states"},
+		"given key":          {zone + "/", withKey, zone + "/states"},
+		"tokens":             {zone, map[string]string{"use_azuread_auth": "true"}, zone + "/states"},
+		"signature":          {zone + "/", map[string]string{"sas_token": "sig=a"}, zone + "/states?sig=a"},
+		"not looked up":      {zone + "/", map[string]string{"lookup_blob_endpoint": "false"}, "https://account.blob.core.windows.net/states"},
+		"no encryption":      {"http://account.blob.core.windows.net/", nil, `looking up the blob endpoint of the storage account: "http://account.blob.core.windows.net" isn't an https address`},
+		"no address":         {"", nil, `looking up the blob endpoint of the storage account: "" isn't an https address`},
+		"no subscription":    {zone, map[string]string{"subscription_id": ""}, "looking up the blob endpoint of the storage account: subscription_id isn't set"},
+		"no group":           {zone, map[string]string{"resource_group_name": ""}, "lookup_blob_endpoint needs resource_group_name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, client := serve(t)
+			server.Endpoint = test.endpoint
+			values := maps.Clone(base)
+			maps.Copy(values, test.values)
+			b, got := made(nil, values)
+			if b != nil {
+				b.HTTP = client
+				if _, err := b.Workspaces(t.Context()); err != nil {
+					got = err.Error()
+				} else {
+					got = b.opened.container
+				}
+			}
+			if !strings.Contains(got, test.want) {
+				t.Errorf("got %s", got)
 			}
 		})
 	}

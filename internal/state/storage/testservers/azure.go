@@ -17,6 +17,9 @@ import (
 // ask, whatever the account. It also makes tokens and reports access keys. The zero value is
 // ready.
 type Azure struct {
+	// Endpoint is the address of the account's blobs, as the resource manager has it.
+	Endpoint string
+
 	mu    sync.Mutex
 	blobs map[string]*blob
 	count int // of changes, for tags
@@ -74,6 +77,8 @@ func (s *Azure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Host == "login.microsoftonline.com":
 		s.login(w, r)
+	case r.Host == "management.azure.com" && r.Method == http.MethodGet && strings.HasSuffix(path, "/Microsoft.Storage/storageAccounts/account"):
+		fmt.Fprintf(w, `{"name":"account","properties":{"primaryEndpoints":{"blob":%q}}}`, s.Endpoint)
 	case strings.HasSuffix(path, "/listKeys"):
 		fmt.Fprintf(w, `{"keys":[{"keyName":"key1","value":%q}]}`, AzureKey)
 	case path == "/states" && r.URL.Query().Get("comp") == "list":
