@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/engine"
 )
 
@@ -14,6 +15,9 @@ func (d *Directory) Validate(ctx context.Context, l Loading, tests string) diag.
 	l.warm = true
 	config, diags := d.Load(ctx, l)
 	diags.Append(d.stackOnly(diag.Warning, "validate"))
+	if config != nil && d.Dialect == dialect.Terraform && config.Tree.Program.Backend != nil {
+		diags.Append(d.Opener().CheckType(config.Tree.Program.Backend))
+	}
 	if config == nil || diags.HasErrors() {
 		return engine.ValidateBeside(ctx, config, diags, d.ProvideFound)
 	}

@@ -38,6 +38,13 @@ func (localExec) Schema() *schema.Block {
 // stopGrace is how long a command may take to end after it was interrupted.
 const stopGrace = 5 * time.Second
 
+func (localExec) check(config cty.Value) error {
+	if command := config.GetAttr("command"); command.IsKnown() && text(config, "command") == "" {
+		return errors.New("The command must be a non-empty string")
+	}
+	return nil
+}
+
 // Run implements Provisioner.
 func (localExec) Run(ctx context.Context, at Place, config cty.Value, output func(string)) error {
 	command := text(config, "command")

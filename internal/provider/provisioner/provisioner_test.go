@@ -13,6 +13,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/trace"
 	"weir.dev/weir/internal/provider/provisioner"
 )
 
@@ -110,6 +111,29 @@ func TestLocalExec(t *testing.T) {
 				t.Errorf("error %v, want %q", err, c.err)
 			}
 		})
+	}
+}
+
+// TestTraceParent: where spans are collected, commands know theirs, and what they set
+// themselves comes first.
+func TestTraceParent(t *testing.T) {
+	needShell(t)
+	t.Setenv("TRACEPARENT", "")
+	r := &trace.Run{ID: [16]byte{1}, Now: time.Now, NewID: func() trace.SpanID { return trace.SpanID{2} }, Ended: func(*trace.Span) {}}
+	ctx, _ := r.Begin(t.Context(), trace.SpanID{}, "test")
+	command := text("echo $TRACEPARENT")
+	for want, c := range map[string]struct {
+		ctx context.Context
+		set values
+	}{
+		"00-01000000000000000000000000000000-0200000000000000-01": {ctx, values{"command": command}},
+		"mine": {ctx, values{"command": command, "environment": cty.MapVal(values{"TRACEPARENT": text("mine")})}},
+		"":     {t.Context(), values{"command": command}},
+	} {
+		lines, err := run(t, c.ctx, c.set)
+		if err != nil || len(lines) != 2 || lines[1] != want {
+			t.Errorf("%q %v, want %q", lines, err, want)
+		}
 	}
 }
 

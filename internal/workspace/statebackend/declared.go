@@ -28,6 +28,14 @@ type Declared struct {
 	block  *program.Backend
 }
 
+// CheckType reports a backend block whose type doesn't exist.
+func (o Opener) CheckType(block *program.Backend) (diags diag.List) {
+	if _, err := o.Types.Find(block.Type); err != nil {
+		diags.Add(diag.UnknownBackend.Error(block.Range, "%s", err))
+	}
+	return diags
+}
+
 // Check compares a backend block with what such a backend may be given.
 func (o Opener) Check(block *program.Backend) (diags diag.List) {
 	t, err := o.Types.Find(block.Type)
