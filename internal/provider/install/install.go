@@ -330,13 +330,11 @@ func (in *installer) queryFailed(p addr.Provider, err error) diag.List {
 	var host noRegistry
 	switch {
 	case errors.As(err, &unknown):
-		detail := fmt.Sprintf("Could not retrieve the list of available versions for provider %s: %s", in.Registry.Display(p), err)
+		advice := diag.Say("Check the source in required_providers. To see which modules need the provider, run:\n    %s", diag.Run("providers", ""))
 		if alternative := in.alternative(p); alternative != p {
-			detail += fmt.Sprintf("\n\nDid you intend to use %s? If so, name it as the source in required_providers of each module that needs it.", in.Registry.Display(alternative))
-		} else {
-			detail += "\n\nCheck the source in required_providers. To see which modules need the provider, run:\n    weir providers"
+			advice = diag.Say("Did you intend to use %s? If so, name it as the source in required_providers of each module that needs it.", in.Registry.Display(alternative))
 		}
-		diags.Add(diag.Diagnostic{Code: NotFound.Name, Summary: NotFound.Summary, Detail: detail})
+		diags.Add(NotFound.New(diag.Error, "Could not retrieve the list of available versions for provider %s: %s\n\n%s", in.Registry.Display(p), err, advice))
 	case errors.As(err, &host):
 		diags.Add(BadInstallation.As("Invalid provider registry host").New(diag.Error, "The host %q given in provider source address %q does not offer a provider registry.", host.host, p))
 	default:

@@ -45,7 +45,7 @@ var destroyCommand = &command{
 			case a.RefreshOnly:
 				return e.Fail(diag.Incompatible.As("Invalid mode option"), "The -refresh-only option is not valid for the destroy command.")
 			}
-			a.Destroy = true
+			a.Destroy, a.destroying = true, true
 			return a.run(ctx, e, args)
 		}
 	},
@@ -75,6 +75,9 @@ type applying struct {
 	planning
 	approved       bool
 	suppressForget bool
+	// destroying: the command is destroy. Programs expect other totals of it than of
+	// apply -destroy or a saved plan.
+	destroying bool
 	// quiet: programs aren't reported of a plan and an apply, only of what is refreshed.
 	quiet bool
 }
@@ -101,7 +104,7 @@ func (a *applying) run(ctx context.Context, e *env, args []string) int {
 		return e.Diags(diags)
 	}
 	options.Explained = options.Explained || !a.approved
-	return e.apply(ctx, e.directory.Configuration(), a.opening(e, "apply"), options, 1, &approver{env: e, approved: a.approved, quiet: a.quiet, allowForget: a.suppressForget})
+	return e.apply(ctx, e.directory.Configuration(), a.opening(e, "apply"), options, 1, &approver{env: e, approved: a.approved, quiet: a.quiet, allowForget: a.suppressForget, destroying: a.destroying})
 }
 
 // runSaved carries out a saved plan.
@@ -138,6 +141,7 @@ func (e *env) apply(ctx context.Context, s workspace.Subject, o workspace.Openin
 type approver struct {
 	*env
 	approved, saved bool
+	destroying      bool
 	quiet           bool
 	allowForget     bool
 	deployment      bool // of a stack
@@ -204,7 +208,7 @@ func (a *approver) Applied(p *plan.Plan, o *workspace.Outcome, found diag.List) 
 	if o.Doubted {
 		a.Diags(o.Left)
 	}
-	a.applied(p, o, a.quiet, a.rounds)
+	a.applied(p, o)
 	if !o.Doubted {
 		a.Diags(o.Left)
 	}
@@ -253,30 +257,30 @@ func (a *approver) approve(ctx context.Context, w *workspace.Work, p *plan.Plan)
 
 // applied shows the totals, unless programs are to be notified of outputs only, and the
 // outputs. Anything that waits for objects in doubt isn't resolved by another round.
-func (e *env) applied(p *plan.Plan, o *workspace.Outcome, quiet, rounds bool) {
-	counts := e.Counter.Counts()
-	destroy := p.Mode == plan.Destroy
+func (a *approver) applied(p *plan.Plan, o *workspace.Outcome) {
+	counts := a.Counter.Counts()
+	destroying := a.destroying || a.deployment && p.Mode == plan.Destroy
 	outputs := o.State.Outputs
-	if e.Stream != nil {
-		if !quiet {
-			e.Stream.Applied(counts, destroy, o.Doubted)
+	if a.Stream != nil {
+		if !a.quiet {
+			a.Stream.Applied(counts, destroying, o.Doubted)
 		}
-		if !destroy {
-			e.Written(e.Stream.Outputs(outputs))
+		if !destroying {
+			a.Written(a.Stream.Outputs(outputs))
 		}
 	}
-	if e.JSON {
+	if a.JSON {
 		return
 	}
 	if o.Doubted {
-		e.Say("\n%s\n", e.Pen().Paint(stream.DoubtedText(counts, destroy), ansi.Bold, ansi.Yellow))
+		a.Say("\n%s\n", a.Pen().Paint(stream.DoubtedText(counts, destroying), ansi.Bold, ansi.Yellow))
 	} else {
-		e.Say("\n%s\n", e.Pen().Paint(stream.AppliedText(counts, destroy), ansi.Bold, ansi.Green))
-		if !rounds {
-			e.Written(view.NextRound(e.Out, p, e.program, e.Viewing()))
+		a.Say("\n%s\n", a.Pen().Paint(stream.AppliedText(counts, destroying), ansi.Bold, ansi.Green))
+		if !a.rounds {
+			a.Written(view.NextRound(a.Out, p, a.program, a.Viewing()))
 		}
 	}
-	if !destroy {
-		e.Written(view.OutputsAfterApply(e.Out, outputs, e.Viewing()))
+	if !destroying {
+		a.Written(view.OutputsAfterApply(a.Out, outputs, a.Viewing()))
 	}
 }

@@ -48,7 +48,7 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 	whole.Programs, whole.Kept = new(engine.Programs), new(providersource.Kept)
 	defer whole.Kept.Close()
 	defer func() { e.directory = whole }()
-	inner := &approver{env: e, approved: a.approved, allowForget: a.suppressForget}
+	inner := &approver{env: e, approved: a.approved, allowForget: a.suppressForget, destroying: a.destroying}
 	r := e.followed(server, inner)
 	r.Files = a.vars.Files()
 	inner.rule = r.Decide

@@ -169,6 +169,10 @@ func newEnv(p Process) (*env, error) {
 		return nil, err
 	}
 	e.Secrets = new(secret.Known)
+	e.Command = func(c diag.Command) diag.Command {
+		c.Program = cmp.Or(c.Program, e.program)
+		return c
+	}
 	e.Sources = func() map[string][]byte { return e.directory.Sources() }
 	e.directory = workspace.New(environment.Options{
 		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.Dialect, Unchosen: !chosen, Program: e.program, Executable: p.Executable,

@@ -37,11 +37,11 @@ var (
 // where it has one. The program is what the user calls it.
 func ForStacks(program, deployment string) func(diag.Command) diag.Command {
 	return func(c diag.Command) diag.Command {
+		c.Program = cmp.Or(c.Program, program)
 		about := slices.Contains(inStacks, c.Name) || strings.HasPrefix(c.Name, "state ")
 		if !about && !slices.Contains(whole, c.Name) {
 			return c
 		}
-		c.Program = cmp.Or(c.Program, program)
 		c.Name = "stacks " + c.Name
 		if about && deployment != "" {
 			c.Name += " -deployment=" + deployment
