@@ -240,7 +240,14 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 			if more.HasErrors() {
 				return nil, more
 			}
-			return config, more
+			diags.Append(more)
+			for _, v := range config.Tree.Program.Variables {
+				made := c.Plan.Variables[v.Name]
+				if _, given := inputs[v.Name]; made != nil && made.Ephemeral && !given && v.Default == cty.NilVal {
+					diags.Add(givenAgain(v.Name))
+				}
+			}
+			return config, diags
 		},
 		Backend: func(config *engine.Config) (*statebackend.Backend, diag.List) {
 			if c.Backend.Type == stackKind {
@@ -301,7 +308,7 @@ func (d *Directory) savedInputs(p *plan.Plan, vars []environment.Var) (map[strin
 		case v.Ephemeral && ok:
 			inputs[name] = in
 		case v.Ephemeral && v.Given && d.Dialect == dialect.Terraform:
-			diags.Add(eval.MissingVariable.New(diag.Error, "The variable %q is ephemeral, so its value isn't in the plan file. It has to be given again, for example with -var.", name))
+			diags.Add(givenAgain(name))
 		case v.Ephemeral:
 		default:
 			switch {
@@ -322,6 +329,10 @@ func (d *Directory) savedInputs(p *plan.Plan, vars []environment.Var) (map[strin
 		}
 	}
 	return inputs, diags
+}
+
+func givenAgain(name string) diag.Diagnostic {
+	return eval.MissingVariable.New(diag.Error, "The variable %q is ephemeral, so its value isn't in the plan file. It has to be given again, for example with -var.", name)
 }
 
 // sameInput reports whether a given value is the one that was planned with.
