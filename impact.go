@@ -102,7 +102,7 @@ type Hop struct {
 // count as they are written. It is the reverse of [Workspace.Explain], for changes that nobody
 // has made.
 func (p *Plan) Impact(address string) ([]Impact, error) {
-	all := symbols.Of(p.tree)
+	all := symbols.Of(p.config.Tree)
 	of, missing := symbols.Chosen(all, []string{address})
 	if len(missing) > 0 {
 		return nil, p.workspace.failure(context.Background(), diag.NoInstance.As("Nothing of that address").List("The configuration declares nothing at %s.", address))

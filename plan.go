@@ -6,7 +6,7 @@ import (
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
-	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/planfile"
 	"weir.dev/weir/internal/plan/why"
@@ -71,7 +71,7 @@ type Plan struct {
 	workspace *Workspace
 	made      *plan.Plan
 	content   planfile.Content
-	tree      *program.Tree
+	config    *engine.Config
 	warnings  Diagnostics
 }
 
@@ -106,7 +106,7 @@ func (w *Workspace) plan(ctx context.Context, work *workspace.Work, made *plan.P
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{workspace: w, made: made, content: content, tree: work.Config.Tree, warnings: w.warnings(found)}, nil
+	return &Plan{workspace: w, made: made, content: content, config: work.Config, warnings: w.warnings(found)}, nil
 }
 
 // LoadPlan reads a plan that was saved by [Plan.Save] or by "weir plan -out".
@@ -121,7 +121,7 @@ func (w *Workspace) LoadPlan(ctx context.Context, path string) (*Plan, error) {
 	if err := w.failure(ctx, more); err != nil {
 		return nil, err
 	}
-	return &Plan{workspace: w, made: content.Plan, content: content, tree: config.Tree, warnings: w.warnings(diags)}, nil
+	return &Plan{workspace: w, made: content.Plan, content: content, config: config, warnings: w.warnings(diags)}, nil
 }
 
 // Save writes the plan to a file, which "weir apply" takes as well. It has what the
@@ -305,7 +305,7 @@ func (p *Plan) Steps() []Step {
 
 // JSON is the plan as "weir show -json" prints it, in the format of other programs.
 func (p *Plan) JSON() ([]byte, error) {
-	return jsonplan.Marshal(p.made, p.tree, p.workspace.config.Dialect.Version())
+	return jsonplan.Marshal(p.made, p.config.Tree, engine.Edges(p.config, p.made), p.workspace.config.Dialect.Version())
 }
 
 // An Explanation reports why an object is dealt with as it is.

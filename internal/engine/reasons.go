@@ -15,13 +15,14 @@ import (
 // Reasons tell why a plan deals as it does with its objects. They keep the evaluated
 // configuration for that, so they are only for plans that somebody queries.
 type Reasons struct {
-	in   why.Input
-	made why.Explainer
+	config *Config
+	in     why.Input
+	made   why.Explainer
 }
 
 // Reasons are those of the plan that is made with the options next.
 func (c *Config) Reasons(o *PlanOptions) *Reasons {
-	r := &Reasons{in: why.Input{Tree: c.Tree, Replace: o.Replace, Sources: map[string]why.Source{}}}
+	r := &Reasons{config: c, in: why.Input{Tree: c.Tree, Replace: o.Replace, Sources: map[string]why.Source{}}}
 	for name, v := range c.Inputs {
 		r.in.Sources[name] = why.Source{From: v.From, Range: v.Range}
 	}
@@ -35,7 +36,7 @@ func (r *Reasons) about(p *plan.Plan) bool {
 		return false
 	}
 	if r.in.Plan != p {
-		r.in.Plan = p
+		r.in.Plan, r.in.Edges = p, nil
 		r.made = why.Begin(r.in)
 	}
 	return true
@@ -45,6 +46,10 @@ func (r *Reasons) about(p *plan.Plan) bool {
 func (r *Reasons) Of(p *plan.Plan, target addr.Target) []why.Explanation {
 	if !r.about(p) {
 		return nil
+	}
+	if r.in.Edges == nil {
+		r.in.Edges = Edges(r.config, p)
+		r.made = why.Begin(r.in)
 	}
 	return r.made.Explain(target)
 }

@@ -30,7 +30,15 @@ type Runtime struct {
 	away   int    // active tasks that wait for somebody outside
 	parked int    // tasks that do so and aren't active
 	quiet  func() // see Quiet
+	record Recorder
 }
+
+// A Recorder is told that one cell was read to compute another one, by their subjects, and
+// through which reference, nil where none asked. Several tasks call it at once.
+type Recorder func(reader, read fmt.Stringer, via *hcl.Range)
+
+// Record has a recorder told of all reads. It is set before any task runs.
+func (rt *Runtime) Record(r Recorder) { rt.record = r }
 
 // NewRuntime makes a runtime for the given number of tasks that may block
 // outside at the same time, such as calls of providers.
@@ -305,10 +313,15 @@ func (t *Task) Current() *Node {
 
 // Depend notes that what the task computes depends on the node although it
 // doesn't read its value.
-func (t *Task) Depend(n *Node) {
+func (t *Task) Depend(n *Node) { t.depend(n, nil) }
+
+func (t *Task) depend(n *Node, via *hcl.Range) {
 	if current := t.Current(); current != nil && n != current {
 		metrics.Reads.Add(1)
 		current.deps = append(current.deps, n)
+		if t.rt.record != nil {
+			t.rt.record(current.Subject, n.Subject, via)
+		}
 	}
 }
 
@@ -417,7 +430,7 @@ func (c *Cell[T]) Get(t *Task, subject fmt.Stringer, via *hcl.Range, compute fun
 	default:
 		rt.mu.Unlock()
 	}
-	t.Depend(&c.Node)
+	t.depend(&c.Node, via)
 	if c.failed {
 		t.Fail()
 	}

@@ -3,9 +3,9 @@ package why
 import (
 	"slices"
 
-	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/edges"
 	"weir.dev/weir/internal/plan/execgraph"
 )
 
@@ -30,7 +30,8 @@ func (e *explainer) waits(c *plan.Change) []Wait {
 			} else {
 				seen[key] = true
 			}
-			w.Rule, w.Chain = e.rule(own, other)
+			edge, chain := e.rule(execgraph.ID(id), other)
+			w.Rule, w.Value, w.Chain = string(edge.Reason), edge.Value, chain
 			list = append(list, w)
 		}
 	}
@@ -50,6 +51,7 @@ func works(k execgraph.Kind) bool {
 // A before is a step that another waits for, perhaps because a provider is
 // opened with its result.
 type before struct {
+	id   execgraph.ID
 	step *execgraph.Step
 	via  string // the provider
 }
@@ -78,7 +80,7 @@ func nearest(g *execgraph.Graph, from execgraph.ID) []before {
 		queue = queue[1:]
 		s := &g.Steps[v.id]
 		if works(s.Kind) {
-			found[v.id] = before{s, v.via}
+			found[v.id] = before{v.id, s, v.via}
 			continue
 		}
 		via := v.via
@@ -99,80 +101,21 @@ func nearest(g *execgraph.Graph, from execgraph.ID) []before {
 	return list
 }
 
-// The rules that put one step before another.
-const (
-	ruleReference  = "reference"             // it refers to the other
-	ruleProvider   = "provider"              // its provider is configured with the other
-	ruleReplace    = "replace"               // an old object goes first: its own, or what it depended on
-	ruleKeepOld    = "create_before_destroy" // what is new comes first
-	ruleUsersFirst = "dependents_first"      // what depends on an object is destroyed, or let go of it, before it
-	ruleOrder      = "dependency"            // a dependency that isn't a plain reference
-	ruleFinalize   = "finalize"              // a replacement is made ready before anything is deleted for it
-	ruleProvision  = "provision"             // provisioners run on an object that is there
-)
-
-func (e *explainer) rule(own *execgraph.Step, other before) (string, Chain) {
-	ends := func(k execgraph.Kind) bool { return k == execgraph.Destroy || k == execgraph.Forget }
-	switch {
-	case other.step.Kind == execgraph.Finalize:
-		return ruleFinalize, nil
-	case other.step.At().Instance == own.At().Instance && (own.Kind == execgraph.Provision || other.step.Kind == execgraph.ProvisionDestroy):
-		return ruleProvision, nil
-	case other.step.At().Instance == own.At().Instance && ends(own.Kind):
-		return ruleKeepOld, nil
-	case other.step.At().Instance == own.At().Instance:
-		return ruleReplace, nil
-	case other.via != "":
-		return ruleProvider, nil
-	case ends(own.Kind) && !ends(other.step.Kind) && e.keepsOld(own.At().Instance):
-		return ruleKeepOld, nil
-	case !ends(own.Kind) && ends(other.step.Kind) && !e.used(other.step.At(), own.At()):
-		return ruleReplace, nil
-	case ends(own.Kind), ends(other.step.Kind):
-		return ruleUsersFirst, nil
+// rule is why a step waits for another, with the references that lead there.
+func (e *explainer) rule(id execgraph.ID, other before) (edges.Edge, Chain) {
+	if other.via != "" {
+		return edges.Edge{Reason: edges.Provider}, nil
 	}
-	if chain := e.path(own.At().Instance, other.step.At().Instance); chain != nil {
-		return ruleReference, chain
+	edge := e.in.Edges.Edge(id, other.id)
+	var chain Chain
+	for n := range edge.References {
+		hop := &edge.References[n]
+		chain = append(chain, Link{Kind: kinds[hop.Kind], Subject: hop.To, Range: hop.Range.Ptr()})
 	}
-	return ruleOrder, nil
+	return edge, chain
 }
 
-// used reports whether the stored object depends on the other.
-func (e *explainer) used(user, o addr.Object) bool {
-	stored := e.in.Plan.Previous.Objects[user]
-	return stored != nil && slices.Contains(stored.Dependencies, o.Resource.Erase())
-}
-
-// keepsOld reports whether an object was made to be destroyed last.
-func (e *explainer) keepsOld(i addr.Instance) bool {
-	o := e.in.Plan.Previous.Objects[addr.Object{Instance: i}]
-	return o != nil && o.CreateBeforeDestroy
-}
-
-// path is the shortest chain of references from one instance to another, or
-// nil.
-func (e *explainer) path(from, to addr.Instance) Chain {
-	i := e.instance(from)
-	if i == nil {
-		return nil
-	}
-	x := expression{place: e.instancePlace(i), refs: slices.Concat(i.Resource.Config.Refs, i.Resource.DependsOn, i.Resource.ReplaceTriggeredBy)}
-	if r := i.Resource.Repeat.Expr(); r != nil {
-		x.refs = append(x.refs, r.Refs...)
-	}
-	goal := func(at place, ref *program.Ref) []Chain {
-		if at.frame.Addr != to.Module || ref.Resource.Name != to.Name {
-			return nil
-		}
-		if key, exact := keyOf(at, ref.Key); exact && key != to.Key {
-			return nil
-		}
-		return []Chain{{{Kind: Change, Subject: to.String(), Range: ref.Range.Ptr()}}}
-	}
-	for _, chain := range e.follow(x, goal) {
-		if last := chain[len(chain)-1]; last.Kind == Change && last.Subject == to.String() {
-			return chain
-		}
-	}
-	return nil
+// kinds are the links that references make.
+var kinds = map[program.RefKind]Kind{
+	program.RefResource: Change, program.RefLocal: Local, program.RefVariable: Variable, program.RefCall: Output, program.RefOutput: Output,
 }

@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/edges"
 )
 
 // Input is a plan and what it was made of.
@@ -27,6 +28,8 @@ type Input struct {
 	// Sources tell where the values of root variables come from; variables
 	// without an entry have their default.
 	Sources map[string]Source
+	// Edges says why steps wait for one another.
+	Edges *edges.Of
 	// Replace are the instances that -replace names.
 	Replace []addr.Instance
 }
@@ -114,7 +117,8 @@ type Chain []Link
 type Wait struct {
 	// Own and For are steps in words.
 	Own, For string
-	Rule     string // why one comes first, as far as references don't tell
+	Rule     string // why one comes first: an edges.Reason
+	Value    string // what flows from the other step, empty for nothing
 	Chain    Chain
 }
 

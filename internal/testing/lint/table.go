@@ -62,6 +62,7 @@ var table = []row{
 	// from values to steps
 	{"plan/", "core/ lang/program eval resource/ provider state plan/", "state/storage/ state/journal provider/plugin/ provider/install apply/ engine/ ui/"},
 	{"plan", "only core/ provider state plan/execgraph", ""},
+	{"plan/edges", "eval/checks", "plan/planner plan/graphbuilder"},
 	{"plan/execgraph", "only core/ lang/program", ""},
 	{"plan/moves", "only core/ lang/program", ""},
 	{"plan/order", "only", ""}, // integers
@@ -120,12 +121,12 @@ var table = []row{
 	{"ui/approval", "plan/why", ""},
 	{"ui/snapshot", "moduletest/testfile", "engine/"},
 	{"ui/webui", "plan/execgraph", "ui/view/page"},
-	{"ui/webrun", "lang/program workspace/statehistory state/journal moduletest/filewatch", ""},
+	{"ui/webrun", "lang/program plan/edges workspace/statehistory state/journal moduletest/filewatch", ""},
 	{"ui/daemon", "only core/diag", ""},
 	{"ui/daemonserver", "engine incremental/parsecache workspace/providersource sys/proc", "ui/cli"},
 	{"ui/telemetry", "only core/trace net/useragent net/sameorigin", ""},
 	{"ui/timings", "only core/trace core/metrics ui/view/ansi ui/view/sanitize", ""},
-	{"ui/view/", "lang/ provider provider/version state plan/execgraph plan/why", "plan/planner apply/ engine/ state/storage/ state/journal"},
+	{"ui/view/", "lang/ provider provider/version state plan/edges plan/execgraph plan/why", "plan/planner apply/ engine/ state/storage/ state/journal"},
 	{"ui/view/coveragereport", "moduletest/coverage", ""},
 	{"ui/view/packages", "provider/install", ""},
 	{"ui/view/testreport", "moduletest/mutate moduletest/testresult", ""},

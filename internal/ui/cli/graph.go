@@ -6,6 +6,7 @@ import (
 
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/ui/flags"
 	"weir.dev/weir/internal/ui/view/graphview"
 	"weir.dev/weir/internal/workspace"
@@ -35,7 +36,8 @@ func (e *env) graph(ctx context.Context, f flags.Graph) int {
 		if content.Plan.Graph == nil {
 			return e.Fail(diag.Unwritable.As("Failed generating the graph representation"), "The plan failed when it was made, so there are no steps.")
 		}
-		return e.Written(graphview.Plan(e.Out, format, content.Plan, f.Full))
+		config, _ := e.directory.LoadSaved(ctx, content) // without it reasons have no references
+		return e.Written(graphview.Plan(e.Out, format, content.Plan, engine.Edges(config, content.Plan), f.Full))
 	}
 	config, diags := e.directory.Configuration().Load(ctx, workspace.Loading{Vars: f.Vars})
 	e.JSON = true // warnings must not mix with the graph

@@ -8,6 +8,7 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/edges"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/ui/flags"
 	"weir.dev/weir/internal/ui/webrun"
@@ -80,8 +81,9 @@ type following = webrun.Run[*workspace.Work, *workspace.Outcome, workspace.Limit
 func (e *env) followed(server *webui.Server, a *approver) *following {
 	return &following{
 		Screen: e.Screen, Server: server, Program: e.program, Approver: a, Approved: a.approved,
-		Tree: func(w *workspace.Work) *program.Tree { return w.Config.Tree },
-		Note: func(w *workspace.Work, p *plan.Plan) { w.Reasons.Note(p) },
+		Tree:  func(w *workspace.Work) *program.Tree { return w.Config.Tree },
+		Edges: func(w *workspace.Work, p *plan.Plan) *edges.Of { return engine.Edges(w.Config, p) },
+		Note:  func(w *workspace.Work, p *plan.Plan) { w.Reasons.Note(p) },
 		Came: func(o *workspace.Outcome) (done, doubted bool, left diag.List) {
 			if o == nil {
 				return false, false, nil

@@ -6,6 +6,7 @@ import (
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan/planfile"
 	"weir.dev/weir/internal/provider"
@@ -125,18 +126,21 @@ func (e *env) showPlanFile(ctx context.Context, content planfile.Content, diags 
 		return e.Written(view.Changes(e.Out, some, e.Viewing()))
 	}
 	var tree *program.Tree
+	var loaded *engine.Config
 	if e.Documented() || o.Format == "html" {
 		config, diags := e.directory.LoadSaved(ctx, content)
 		if config != nil && config.Tree != nil {
-			tree = config.Tree
+			tree, loaded = config.Tree, config
 		} else if o.Format != "html" { // a page goes without
 			return e.Diags(diags)
 		}
 	}
 	if o.Format == "html" {
-		return e.Written(page.Plan(e.Out, content.Plan, page.Beside{Tree: tree, Durations: e.directory.Memory().Durations(), Took: steptimes.Read(e.directory.Memory().LastApply(), content.Plan)}))
+		return e.Written(page.Plan(e.Out, content.Plan, page.Beside{Tree: tree, Edges: engine.Edges(loaded, content.Plan), Durations: e.directory.Memory().Durations(), Took: steptimes.Read(e.directory.Memory().LastApply(), content.Plan)}))
 	}
-	return e.Result("plan", func() ([]byte, error) { return jsonplan.Marshal(content.Plan, tree, e.Dialect.Version()) }, func() int {
+	return e.Result("plan", func() ([]byte, error) {
+		return jsonplan.Marshal(content.Plan, tree, engine.Edges(loaded, content.Plan), e.Dialect.Version())
+	}, func() int {
 		code := e.Written(e.Plan(content.Plan))
 		if g := content.Plan.Graph; code == 0 && (o.WantsSteps() || o.Steps == nil && g != nil && len(g.Steps) > 0) {
 			code = e.Written(view.Steps(e.Out, content.Plan, e.Viewing()))

@@ -28,7 +28,7 @@ func BenchmarkPlan(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("json/%d", n), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := jsonplan.Marshal(p, nil, "1.12.0"); err != nil {
+				if _, err := jsonplan.Marshal(p, nil, nil, "1.12.0"); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -423,6 +423,13 @@ var ruleTexts = map[string]string{
 	"finalize":              "because a replacement is planned for good before anything is deleted for it",
 	"provision":             "because provisioners run while the object is there",
 	"dependency":            "because it is a dependency",
+	"depends_on":            "because of depends_on",
+	"replace_triggered_by":  "because of replace_triggered_by",
+	"set_aside":             "because the old object is set aside first",
+	"action":                "because an action is invoked around the change",
+	"restore":               "because it takes the old object back if the creation fails",
+	"close":                 "because it is closed after every step that uses it",
+	"last":                  "because checks come after everything else",
 }
 
 func (p *whyPrinter) waits(list []why.Wait) {
@@ -442,6 +449,9 @@ func (p *whyPrinter) waits(list []why.Wait) {
 			} else {
 				p.WriteString(p.o.Pen.Paint(place(l.Range), ansi.Gray))
 			}
+		}
+		if w.Value != "" && !strings.HasSuffix(w.For, w.Value) {
+			p.WriteString(", which gives " + sanitize.Line(w.Value))
 		}
 		p.WriteByte('\n')
 	}

@@ -19,6 +19,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/moduletest/filewatch"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/edges"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/ui/output"
@@ -80,6 +81,8 @@ type Run[W Work, O, L any] struct {
 	Apply func(context.Context, event.Sink, Approver[W, O, L]) bool
 	// Tree is the configuration of a work.
 	Tree func(W) *program.Tree
+	// Edges says why the steps of a plan wait for one another; nil where nobody does.
+	Edges func(W, *plan.Plan) *edges.Of
 	// Note puts the causes of changes into a plan.
 	Note func(W, *plan.Plan)
 	// Past are the earlier states of a work; nil where none are offered.
@@ -342,6 +345,9 @@ func (r *Run[W, O, L]) Planned(ctx context.Context, w W, made *plan.Plan, found 
 func (r *Run[W, O, L]) show(w W, made *plan.Plan, failed bool) {
 	r.hide = view.Secrets(made, r.Tree(w))
 	beside := page.Beside{Tree: r.Tree(w)}
+	if r.Edges != nil {
+		beside.Edges = r.Edges(w, made)
+	}
 	if r.Screen.Memory != nil {
 		beside.Durations = r.Screen.Memory.Durations()
 	}

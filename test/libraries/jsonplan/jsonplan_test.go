@@ -101,7 +101,7 @@ func TestMarshalIsReadable(t *testing.T) {
 	tree := &program.Tree{Program: &program.Program{Variables: []*program.Variable{
 		{Name: "v", Default: cty.StringVal("d")}, {Name: "other", Default: cty.NumberIntVal(3)}, {Name: "e", Ephemeral: true, Default: cty.StringVal("ephemeral value")},
 	}}}
-	text, err := jsonplan.Marshal(example(t), tree, "1.12.0")
+	text, err := jsonplan.Marshal(example(t), tree, nil, "1.12.0")
 	if err != nil {
 		t.Fatal(err)
 	}

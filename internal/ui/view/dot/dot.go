@@ -14,6 +14,7 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/symbols"
+	"weir.dev/weir/internal/plan/edges"
 	"weir.dev/weir/internal/plan/execgraph"
 )
 
@@ -38,20 +39,20 @@ type (
 // A graph is nodes and edges by name.
 type graph struct {
 	nodes map[string]node
-	edges map[[2]string]bool
+	edges map[[2]string]string // with a label, or empty
 	// resources are the nodes that a summary shows; nil when none is made.
 	resources map[string]resource
 }
 
 type node struct{ label, shape string }
 
-func newGraph() *graph { return &graph{nodes: map[string]node{}, edges: map[[2]string]bool{}} }
+func newGraph() *graph { return &graph{nodes: map[string]node{}, edges: map[[2]string]string{}} }
 
 func (g *graph) node(name, label, shape string) { g.nodes[name] = node{label, shape} }
 
-func (g *graph) edge(from, to string) {
+func (g *graph) edge(from, to, label string) {
 	if from != to {
-		g.edges[[2]string{from, to}] = true
+		g.edges[[2]string{from, to}] = label
 	}
 }
 
@@ -72,7 +73,11 @@ func (dot) graph(g *graph) string {
 		b.WriteString("\t\t" + name(n) + " [" + attributes + "]\n")
 	}
 	for _, e := range g.sortedEdges() {
-		b.WriteString("\t\t" + name(e[0]) + " -> " + name(e[1]) + "\n")
+		b.WriteString("\t\t" + name(e[0]) + " -> " + name(e[1]))
+		if label := g.edges[e]; label != "" {
+			b.WriteString(" [label = " + quote(label) + "]")
+		}
+		b.WriteByte('\n')
 	}
 	b.WriteString("\t}\n}\n")
 	return b.String()
@@ -113,7 +118,11 @@ func (mermaid) graph(g *graph) string {
 		b.WriteString("  " + number[n] + open + labelled(label) + shut + "\n")
 	}
 	for _, e := range g.sortedEdges() {
-		b.WriteString("  " + number[e[0]] + " --> " + number[e[1]] + "\n")
+		arrow := " --> "
+		if label := g.edges[e]; label != "" {
+			arrow += "|" + labelled(label) + "| "
+		}
+		b.WriteString("  " + number[e[0]] + arrow + number[e[1]] + "\n")
 	}
 	return b.String()
 }
@@ -130,8 +139,8 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
-// Execution writes the steps of an execution graph.
-func Execution(w io.Writer, l Language, steps *execgraph.Graph) error {
+// Execution writes the steps of an execution graph, and why each waits for others.
+func Execution(w io.Writer, l Language, steps *execgraph.Graph, reasons *edges.Of) error {
 	g := newGraph()
 	name := func(id execgraph.ID) string {
 		s := &steps.Steps[id]
@@ -144,7 +153,7 @@ func Execution(w io.Writer, l Language, steps *execgraph.Graph) error {
 		id := execgraph.ID(i)
 		g.node(name(id), name(id), shapeOf(steps.Steps[i].Kind))
 		for _, after := range steps.Steps[i].After {
-			g.edge(name(id), name(after))
+			g.edge(name(id), name(after), reasons.Edge(id, after).Text())
 		}
 	}
 	_, err := io.WriteString(w, l.graph(g))
@@ -176,7 +185,7 @@ func configuration(all []*symbols.Declaration) *graph {
 		name := nodeOf(d)
 		g.node(name, d.Address(), shape(d.Kind))
 		for _, r := range d.Refers {
-			g.edge(name, nodeOf(r.To))
+			g.edge(name, nodeOf(r.To), "")
 		}
 		isResource := d.ResourceName() != addr.Name{}
 		if isResource {
@@ -185,11 +194,11 @@ func configuration(all []*symbols.Declaration) *graph {
 			if _, ok := g.nodes[provider]; !ok {
 				g.node(provider, provider, shape(symbols.Provider))
 			}
-			g.edge(name, provider)
+			g.edge(name, provider, "")
 		}
 		// Anything that is called waits for the call.
 		if parent, step, ok := d.Module.Parent(); ok && (isResource || d.Kind == symbols.Call) {
-			g.edge(name, parent.Child(step.Call, addr.NoKey).String()+" (expand)")
+			g.edge(name, parent.Child(step.Call, addr.NoKey).String()+" (expand)", "")
 		}
 	}
 	return g

@@ -9,7 +9,10 @@ import (
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/edges"
 	"weir.dev/weir/internal/plan/execgraph"
+	"weir.dev/weir/internal/state"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -98,7 +101,7 @@ func TestExecution(t *testing.T) {
 	}}
 	for name, l := range map[string]Language{"execution.dot": DOT, "execution.mmd": Mermaid} {
 		var out bytes.Buffer
-		if err := Execution(&out, l, g); err != nil {
+		if err := Execution(&out, l, g, edges.Without(&plan.Plan{Graph: g, Previous: state.Empty()})); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, out.String())

@@ -16,9 +16,11 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/symbols"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/edges"
 	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/ui/view/ansi"
 	"weir.dev/weir/internal/ui/view/diff"
+	"weir.dev/weir/internal/ui/view/jsonplan"
 	"weir.dev/weir/internal/ui/view/layout"
 	"weir.dev/weir/internal/ui/view/sanitize"
 	"weir.dev/weir/internal/ui/view/summary"
@@ -52,12 +54,60 @@ type Node struct {
 type Edge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
+	// Reasons are why steps of the one node wait for steps of the other, at most
+	// mostReasons of Count different ones.
+	Reasons []because `json:"reasons,omitempty"`
+	Count   int       `json:"reasons_count,omitempty"`
+}
+
+// mostReasons is how many reasons an edge of a chart has at most.
+const mostReasons = 8
+
+// because is why a step waits for another one.
+type because struct {
+	Reason edges.Reason `json:"reason"`
+	Value  string       `json:"value,omitempty"`
+	jsonplan.References
+	text string
+}
+
+// reasons are those between two nodes.
+type reasons struct {
+	list  []because
+	count int
+}
+
+// add takes in an edge between steps.
+func (r *reasons) add(e edges.Edge) {
+	b := because{e.Reason, e.Value, jsonplan.ReferencesOf(e), e.Text()}
+	if slices.ContainsFunc(r.list, func(other because) bool { return other.text == b.text }) {
+		return
+	}
+	if r.count++; len(r.list) < mostReasons {
+		r.list = append(r.list, b)
+	}
+}
+
+// title is the reasons as lines.
+func (r *reasons) title() string {
+	if r == nil {
+		return ""
+	}
+	lines := make([]string, 0, len(r.list)+1)
+	for _, b := range r.list {
+		lines = append(lines, sanitize.Line(b.text))
+	}
+	if more := r.count - len(r.list); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // A Chart is nodes and what each needs, as places in the list of nodes.
 type Chart struct {
 	Nodes []*Node
 	Needs [][]int
+	why   map[[2]int]*reasons // by the places of both nodes
 	about string
 }
 
@@ -71,8 +121,9 @@ type item struct {
 	planned bool // it has an action
 }
 
-// OfPlan is what a plan changes, with the ways between that lead through what stays.
-func OfPlan(p *plan.Plan) *Chart {
+// OfPlan is what a plan changes, with the ways between that lead through what stays, and
+// with the reasons of the order, which may be nil.
+func OfPlan(p *plan.Plan, why *edges.Of) *Chart {
 	var items []item
 	places := map[addr.Resource][]int{}
 	add := func(c *plan.Change, count int) {
@@ -109,7 +160,56 @@ func OfPlan(p *plan.Plan) *Chart {
 			}
 		}
 	}
-	return fold(items, needs, "Changes of the plan. Each box is a block or module, right of what it needs.")
+	c, own := fold(items, needs, "Changes of the plan. Each box is a block or module, right of what it needs.")
+	if why != nil && p.Graph != nil {
+		c.explain(p, why, func(r addr.Resource) (int, bool) {
+			there := places[r.Erase()]
+			if there == nil || items[there[0]].count == 0 {
+				return 0, false
+			}
+			return own[there[0]], true
+		})
+	}
+	return c
+}
+
+// explain gathers why steps on objects of one node wait for steps on those of another.
+func (c *Chart) explain(p *plan.Plan, why *edges.Of, node func(addr.Resource) (int, bool)) {
+	c.why = map[[2]int]*reasons{}
+	drawn := map[[2]int]bool{}
+	for from, all := range c.Needs {
+		for _, to := range all {
+			drawn[[2]int{from, to}] = true
+		}
+	}
+	for id := range p.Graph.Steps {
+		s := &p.Graph.Steps[id]
+		if s.Object == nil {
+			continue
+		}
+		from, ok := node(s.Object.Resource)
+		if !ok {
+			continue
+		}
+		for _, after := range s.After {
+			other := p.Graph.Steps[why.Leaf(after)].Object
+			if other == nil {
+				continue
+			}
+			to, ok := node(other.Resource)
+			ends := [2]int{from, to}
+			if !drawn[ends] {
+				ends = [2]int{to, from} // what is destroyed goes against the arrows
+			}
+			if !ok || !drawn[ends] {
+				continue
+			}
+			if c.why[ends] == nil {
+				c.why[ends] = &reasons{}
+			}
+			c.why[ends].add(why.Edge(execgraph.ID(id), after))
+		}
+	}
 }
 
 // Dependencies are what blocks of a plan depend on directly, and perhaps through
@@ -173,7 +273,8 @@ func OfTree(tree *program.Tree, all bool) *Chart {
 		}
 	}
 	if !all {
-		return fold(items, needs, "Resources of the configuration. Each box is a block or module, right of what it needs.")
+		c, _ := fold(items, needs, "Resources of the configuration. Each box is a block or module, right of what it needs.")
+		return c
 	}
 	c := &Chart{Needs: needs, about: "All that the configuration declares, right of what it refers to."}
 	for _, i := range items {
@@ -182,9 +283,9 @@ func OfTree(tree *program.Tree, all bool) *Chart {
 	return c
 }
 
-// OfSteps is each step of an apply, with what it waits for.
-func OfSteps(p *plan.Plan) *Chart {
-	c := &Chart{about: "Each step of the apply, right of what it waits for."}
+// OfSteps is each step of an apply, with what it waits for and why.
+func OfSteps(p *plan.Plan, why *edges.Of) *Chart {
+	c := &Chart{why: map[[2]int]*reasons{}, about: "Each step of the apply, right of what it waits for."}
 	for id := range p.Graph.Steps {
 		s := &p.Graph.Steps[id]
 		n := &Node{Address: s.Label(), Kind: s.Kind.String(), Module: s.Module.String(), Count: 1}
@@ -201,14 +302,17 @@ func OfSteps(p *plan.Plan) *Chart {
 		var needs []int
 		for _, a := range s.After {
 			needs = append(needs, int(a))
+			r := &reasons{}
+			r.add(why.Edge(execgraph.ID(id), a))
+			c.why[[2]int{id, int(a)}] = r
 		}
 		c.Nodes, c.Needs = append(c.Nodes, n), append(c.Needs, needs)
 	}
 	return c
 }
 
-// fold makes nodes of items.
-func fold(items []item, needs [][]int, about string) *Chart {
+// fold makes nodes of items, and says which one each item belongs to.
+func fold(items []item, needs [][]int, about string) (c *Chart, own []int) {
 	next := nearest(items, needs)
 	key := blocks
 	if distinct(items, key) > most {
@@ -222,9 +326,9 @@ func fold(items []item, needs [][]int, about string) *Chart {
 			key = types
 		}
 	}
-	c := &Chart{about: about}
+	c = &Chart{about: about}
 	at := map[string]int{}
-	own := make([]int, len(items))
+	own = make([]int, len(items))
 	for i, it := range items {
 		if it.count == 0 {
 			continue
@@ -256,7 +360,7 @@ func fold(items []item, needs [][]int, about string) *Chart {
 			n.Actions = nil
 		}
 	}
-	return c
+	return c, own
 }
 
 func (n *Node) take(it item) {
@@ -412,7 +516,11 @@ func (c *Chart) JSON() ([]byte, error) {
 	}
 	for from, all := range c.Needs {
 		for _, to := range all {
-			doc.Edges = append(doc.Edges, Edge{c.Nodes[from].Address, c.Nodes[to].Address})
+			e := Edge{From: c.Nodes[from].Address, To: c.Nodes[to].Address}
+			if r := c.why[[2]int{from, to}]; r != nil {
+				e.Reasons, e.Count = r.list, r.count
+			}
+			doc.Edges = append(doc.Edges, e)
 		}
 	}
 	return json.Marshal(doc)
@@ -424,7 +532,7 @@ func (c *Chart) drawn() layout.Graph {
 	for i, n := range c.Nodes {
 		g.Nodes = append(g.Nodes, layout.Node{Label: n.label(), Title: n.title(), Class: n.class(), Group: n.Module})
 		for _, to := range c.Needs[i] {
-			g.Edges = append(g.Edges, layout.Edge{From: i, To: to})
+			g.Edges = append(g.Edges, layout.Edge{From: i, To: to, Title: c.why[[2]int{i, to}].title()})
 		}
 	}
 	return g

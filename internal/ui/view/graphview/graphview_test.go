@@ -41,7 +41,7 @@ func TestFold(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		items, needs := made(r, r.IntN(300))
-		c := fold(items, needs, "")
+		c, _ := fold(items, needs, "")
 		want, got := 0, 0
 		actions, folded := map[string]int{}, map[string]int{}
 		for _, it := range items {
@@ -82,7 +82,7 @@ func TestThrough(t *testing.T) {
 		r := addr.Resource{Name: addr.Name{Mode: addr.Managed, Type: "t", Name: name}}
 		return item{r, r.String(), "resource", plan.Create, count, true}
 	}
-	c := fold([]item{at("a", 1), at("b", 0), at("c", 0), at("d", 2)}, [][]int{{1}, {2}, {1, 3}, nil}, "")
+	c, _ := fold([]item{at("a", 1), at("b", 0), at("c", 0), at("d", 2)}, [][]int{{1}, {2}, {1, 3}, nil}, "")
 	text, err := c.JSON()
 	if err != nil {
 		t.Fatal(err)

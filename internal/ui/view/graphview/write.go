@@ -9,6 +9,7 @@ import (
 
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/edges"
 	"weir.dev/weir/internal/ui/view/dot"
 	"weir.dev/weir/internal/ui/view/layout"
 )
@@ -56,16 +57,16 @@ func FormatNames(drawn bool) string {
 	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
 
-// Plan writes the graph of a plan that has steps. A chart has only what changes, or with
-// full each step.
-func Plan(w io.Writer, f Format, p *plan.Plan, full bool) error {
+// Plan writes the graph of a plan that has steps, with the reasons of their order. A chart
+// has only what changes, or with full each step.
+func Plan(w io.Writer, f Format, p *plan.Plan, why *edges.Of, full bool) error {
 	switch {
 	case f.language != nil:
-		return dot.Execution(w, f.language, p.Graph)
+		return dot.Execution(w, f.language, p.Graph, why)
 	case full:
-		return OfSteps(p).Write(w, f)
+		return OfSteps(p, why).Write(w, f)
 	}
-	return OfPlan(p).Write(w, f)
+	return OfPlan(p, why).Write(w, f)
 }
 
 // Configuration writes the graph of a configuration. A chart has resources, or with full

@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/edges"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/ui/view/jsonconfig"
 	"weir.dev/weir/internal/ui/view/jsonstate"
@@ -42,6 +43,7 @@ type document struct {
 	Checks          []jsonstate.CheckResult `json:"checks,omitempty"`
 	Timestamp       string                  `json:"timestamp,omitempty"`
 	LeftOut         *LeftOut                `json:"objects_left_out,omitempty"`
+	Graph           *executionGraph         `json:"execution_graph,omitempty"`
 	Applyable       bool                    `json:"applyable"`
 	Complete        bool                    `json:"complete"`
 	Errored         bool                    `json:"errored"`
@@ -124,12 +126,12 @@ func LeftOutOf(p *plan.Plan) *LeftOut {
 }
 
 // Marshal writes a plan together with the configuration it was made for, which
-// may be nil. Version is that of the engine.
-func Marshal(p *plan.Plan, tree *program.Tree, version string) ([]byte, error) {
+// may be nil, and its execution graph unless reasons is nil. Version is that of the engine.
+func Marshal(p *plan.Plan, tree *program.Tree, reasons *edges.Of, version string) ([]byte, error) {
 	doc := document{
 		FormatVersion: FormatVersion, Version: version, Errored: p.Errored,
 		Applyable: !p.Errored && p.HasChanges(), Complete: !p.Errored && len(p.Deferred) == 0 && len(p.Targets)+len(p.Excludes) == 0,
-		Checks: jsonstate.Checks(p.Checks), LeftOut: LeftOutOf(p),
+		Checks: jsonstate.Checks(p.Checks), LeftOut: LeftOutOf(p), Graph: executionGraphOf(p, reasons),
 	}
 	if !p.Timestamp.IsZero() {
 		doc.Timestamp = p.Timestamp.UTC().Format(time.RFC3339)

@@ -27,7 +27,7 @@ func TestApplyableAndComplete(t *testing.T) {
 		"targeted":      {plan.Plan{Outputs: output, Targets: []addr.Target{target}}, true, false},
 		"errored":       {plan.Plan{Outputs: output, Errored: true}, false, false},
 	} {
-		text, err := Marshal(&test.p, nil, "1.0.0")
+		text, err := Marshal(&test.p, nil, nil, "1.0.0")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,6 +54,7 @@ type wait struct {
 	Step  string `json:"step"`
 	For   string `json:"waits_for"`
 	Rule  string `json:"rule"`
+	Value string `json:"value,omitempty"`
 	Chain []link `json:"references,omitempty"`
 }
 
@@ -92,7 +93,7 @@ func Marshal(list []why.Explanation) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			out.Waits = append(out.Waits, wait{w.Own, w.For, w.Rule, chain})
+			out.Waits = append(out.Waits, wait{w.Own, w.For, w.Rule, w.Value, chain})
 		}
 		doc.Explanations = append(doc.Explanations, out)
 	}

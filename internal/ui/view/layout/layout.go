@@ -23,8 +23,12 @@ type Node struct {
 	Group string
 }
 
-// An Edge leads from a node to one that it needs, by their places in the list.
-type Edge struct{ From, To int }
+// An Edge leads from a node to one that it needs, by their places in the list. Title is
+// shown when somebody points at the line; it is empty for none.
+type Edge struct {
+	From, To int
+	Title    string
+}
 
 // A Graph is nodes and edges.
 type Graph struct {
@@ -63,15 +67,26 @@ type drawing struct {
 // layout finds a place for everything.
 func layout(g Graph) *drawing {
 	d := &drawing{graph: g, boxes: make([]box, len(g.Nodes))}
-	needs := acyclic(g)
+	needs, titles := acyclic(g), titlesOf(g)
 	needs = direct(needs)
 	for from, all := range needs {
 		for _, to := range all {
-			d.edges = append(d.edges, Edge{from, to})
+			d.edges = append(d.edges, Edge{from, to, titles[[2]int{from, to}]})
 		}
 	}
 	d.place(sorted(g, layers(needs), needs))
 	return d
+}
+
+// titlesOf are the titles of edges by their ends.
+func titlesOf(g Graph) map[[2]int]string {
+	titles := map[[2]int]string{}
+	for _, e := range g.Edges {
+		if e.Title != "" {
+			titles[[2]int{e.From, e.To}] = e.Title
+		}
+	}
+	return titles
 }
 
 // acyclic lists what each node needs, without what would close a circle and without

@@ -19,7 +19,7 @@ func made(r *rand.Rand) Graph {
 	}
 	if len(g.Nodes) > 0 {
 		for range r.IntN(120) {
-			g.Edges = append(g.Edges, Edge{r.IntN(len(g.Nodes)), r.IntN(len(g.Nodes))})
+			g.Edges = append(g.Edges, Edge{From: r.IntN(len(g.Nodes)), To: r.IntN(len(g.Nodes))})
 		}
 	}
 	return g
@@ -53,7 +53,7 @@ func TestLayout(t *testing.T) {
 		circle := round%2 == 0
 		if !circle {
 			for i, e := range g.Edges {
-				g.Edges[i] = Edge{max(e.From, e.To), min(e.From, e.To)}
+				g.Edges[i] = Edge{From: max(e.From, e.To), To: min(e.From, e.To)}
 			}
 		}
 		d := layout(g)
@@ -107,7 +107,7 @@ func TestXML(t *testing.T) {
 
 // TestCrossings: lines that needn't cross don't.
 func TestCrossings(t *testing.T) {
-	g := Graph{Nodes: []Node{{Label: "a"}, {Label: "b"}, {Label: "c"}, {Label: "x"}, {Label: "y"}, {Label: "z"}}, Edges: []Edge{{3, 2}, {4, 1}, {5, 0}}}
+	g := Graph{Nodes: []Node{{Label: "a"}, {Label: "b"}, {Label: "c"}, {Label: "x"}, {Label: "y"}, {Label: "z"}}, Edges: []Edge{{From: 3, To: 2}, {From: 4, To: 1}, {From: 5, To: 0}}}
 	d := layout(g)
 	for _, e := range d.edges {
 		if d.boxes[e.From].y != d.boxes[e.To].y {

@@ -36,7 +36,12 @@ func (d *drawing) svg(about, style string) string {
 		x1, y1 := from.x, from.y+boxHeight/2
 		x2, y2 := to.x+to.width, to.y+boxHeight/2
 		bend := max((x1-x2)/2, 24)
-		fmt.Fprintf(&b, `<path class="edge" data-from="%d" data-to="%d" marker-end="url(#tip)" d="M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f"/>`+"\n", e.From, e.To, x1, y1, x1-bend, y1, x2+bend, y2, x2, y2)
+		fmt.Fprintf(&b, `<path class="edge" data-from="%d" data-to="%d" marker-end="url(#tip)" d="M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f"`, e.From, e.To, x1, y1, x1-bend, y1, x2+bend, y2, x2, y2)
+		if e.Title == "" {
+			b.WriteString("/>\n")
+		} else {
+			b.WriteString("><title>" + escape(e.Title) + "</title></path>\n")
+		}
 	}
 	for i, n := range d.graph.Nodes {
 		at := d.boxes[i]

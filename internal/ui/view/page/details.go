@@ -10,6 +10,8 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/symbols"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/edges"
+	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/ui/view"
 	"weir.dev/weir/internal/ui/view/graphview"
 	"weir.dev/weir/internal/ui/view/sanitize"
@@ -28,8 +30,10 @@ type data struct {
 type detail struct {
 	Changes []change `json:"changes"`
 	// Left is how many further changes there was no room for.
-	Left  int      `json:"left,omitempty"`
-	Why   []string `json:"why"`
+	Left int      `json:"left,omitempty"`
+	Why  []string `json:"why"`
+	// Waits are the steps that those of the first change wait for, with the reasons.
+	Waits []string `json:"waits,omitempty"`
 	Block int      `json:"block"` // -1 without
 }
 
@@ -48,7 +52,7 @@ type block struct {
 }
 
 // details collects what rows show: the first change of each before further ones.
-func details(p *plan.Plan, rows []*summary.Row, tree *program.Tree) data {
+func details(p *plan.Plan, rows []*summary.Row, beside Beside) data {
 	d := data{Rows: make([]detail, len(rows)), Blocks: []*block{}}
 	left := room
 	write := func(out *detail, c *plan.Change) {
@@ -60,7 +64,7 @@ func details(p *plan.Plan, rows []*summary.Row, tree *program.Tree) data {
 		left -= text.Len()
 		out.Changes = append(out.Changes, change{sanitize.Line(c.Addr.String()), text.String()})
 	}
-	reasons, places := newReasons(p, tree), d.blocks(p, rows)
+	reasons, places := newReasons(p, beside.Tree), d.blocks(p, rows)
 	for i, r := range rows {
 		out := &d.Rows[i]
 		out.Why, out.Block = reasons.of(r), -1
@@ -69,12 +73,48 @@ func details(p *plan.Plan, rows []*summary.Row, tree *program.Tree) data {
 		}
 		write(out, r.Changes[0])
 	}
+	if beside.Edges != nil {
+		d.waits(p, rows, beside.Edges)
+	}
 	for i, r := range rows {
 		for _, c := range r.Changes[1:] {
 			write(&d.Rows[i], c)
 		}
 	}
 	return d
+}
+
+// mostWaits is how many steps are named that a change waits for.
+const mostWaits = 8
+
+// waits names what the steps of each row's first change wait for, and why.
+func (d *data) waits(p *plan.Plan, rows []*summary.Row, why *edges.Of) {
+	if p.Graph == nil {
+		return
+	}
+	of := map[addr.Object]*detail{}
+	for i, r := range rows {
+		of[r.Changes[0].Addr] = &d.Rows[i]
+	}
+	for id := range p.Graph.Steps {
+		s := &p.Graph.Steps[id]
+		if s.Change == 0 {
+			continue
+		}
+		out := of[p.Changes[s.Change-1].Addr]
+		if out == nil {
+			continue
+		}
+		for _, after := range s.After {
+			other := &p.Graph.Steps[why.Leaf(after)]
+			if len(out.Waits) < mostWaits && other.Object != nil && other.Change != s.Change {
+				text := sanitize.Line(other.Label() + ": " + why.Edge(execgraph.ID(id), after).Text())
+				if !slices.Contains(out.Waits, text) {
+					out.Waits = append(out.Waits, text)
+				}
+			}
+		}
+	}
 }
 
 // blocks are those of rows, and what depends on them, however indirectly.

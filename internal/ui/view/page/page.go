@@ -18,6 +18,7 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/edges"
 	"weir.dev/weir/internal/ui/view"
 	"weir.dev/weir/internal/ui/view/ansi"
 	"weir.dev/weir/internal/ui/view/diff"
@@ -34,6 +35,8 @@ import (
 type Beside struct {
 	// Tree is the configuration that the plan was made of.
 	Tree *program.Tree
+	// Edges says why steps wait for one another.
+	Edges *edges.Of
 	// Durations are how long such steps took in earlier runs, as progress writes them.
 	Durations []byte
 	// Took is when the steps of its apply ran, once it was applied.
@@ -54,13 +57,13 @@ var script string
 func Plan(w io.Writer, p *plan.Plan, beside Beside) error {
 	p = view.Hidden(p, view.Secrets(p, beside.Tree))
 	rows := summary.Rows(p)
-	c := graphview.OfPlan(p)
+	c := graphview.OfPlan(p, beside.Edges)
 	m := &model{
 		Script:  "\n" + graphview.Script + script,
 		CSS:     layout.Style + css,
 		Modules: modules(rows), Notes: notes(p, rows),
 		Outputs: outputs(p), Times: timeline(p, progress.ReadDurations(beside.Durations)),
-		Data: details(p, rows, beside.Tree),
+		Data: details(p, rows, beside),
 	}
 	if beside.Took != nil && p.Graph != nil {
 		m.Times = lived(p, beside.Took)

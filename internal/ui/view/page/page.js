@@ -40,6 +40,7 @@
   const fill = (row) => {
     const d = data().rows[row.dataset.row], body = make("div", undefined, "body");
     if (d.why && d.why.length) body.append(list("Why", d.why.map((text) => make("li", text)), true));
+    if (d.waits && d.waits.length) body.append(list("Waits for", d.waits.map((text) => make("li", text)), true));
     const by = d.block < 0 ? [] : dependents(d.block);
     if (by.length) {
       const touched = by.filter((x) => x.block.class !== "none").length;
