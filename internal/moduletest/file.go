@@ -255,8 +255,14 @@ func (w *work) observers(judge func(*eval.Frame)) func(*eval.Frame) {
 	}
 }
 
-// compare holds what was planned to the snapshot of the run.
+// compare holds what was planned to the snapshot of the run, and to the order it asks for.
 func (w *work) compare(r *testresult.Run, p *plan.Plan) {
+	if p != nil && p.Graph != nil {
+		if diags := unordered(r.Orders, p); diags != nil {
+			r.Diags.Append(diags)
+			r.Worsen(testresult.Fail)
+		}
+	}
 	if !r.Snapshot || w.Judge == nil || p == nil {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/lang/syntax"
 )
 
@@ -65,17 +66,70 @@ func (f *File) below(tokens hclsyntax.Tokens) *Run {
 func (r *reader) directive(run *Run, text string, at hcl.Range) {
 	word, rest, _ := strings.Cut(text, " ")
 	switch {
-	case word != "snapshot" && word != "generate":
-		r.diags.Add(BadDirective.As("Unknown directive").Error(at, "A comment that begins with weir: asks for something, and there is no %q.%s", word, syntax.Suggest(word, []string{"generate", "snapshot"})))
+	case !slices.Contains(directiveNames, word):
+		r.diags.Add(BadDirective.As("Unknown directive").Error(at, "A comment that begins with weir: asks for something, and there is no %q.%s", word, syntax.Suggest(word, directiveNames)))
 	case run == nil:
 		r.diags.Add(BadDirective.As("Misplaced directive").Error(at, "A comment that begins with weir: has to stand directly above the run that it is about."))
 	case word == "generate":
 		r.generate(run, rest, at)
-	case rest != "":
-		r.diags.Add(BadDirective.Error(at, "There is nothing to say after snapshot."))
+	case word == "order":
+		r.order(run, rest, at)
+	case rest != "" && rest != "order":
+		r.diags.Add(BadDirective.Error(at, "After snapshot, only the word order has a meaning: then the snapshot has the steps of the apply too."))
 	default:
-		run.Snapshot = true
+		run.Snapshot, run.SnapshotOrder = true, rest == "order"
 	}
+}
+
+// directiveNames are the first words of directives.
+var directiveNames = []string{"generate", "order", "snapshot"}
+
+// stepActions are the words that select steps by what they do.
+var stepActions = []string{"create", "update", "read", "destroy"}
+
+// createsFirst is the demand that replacements exist before old objects are destroyed.
+const createsFirst = "create_before_destroy"
+
+// order reads a demand on the order of steps: "create ADDRESS before destroy ADDRESS", or
+// "create_before_destroy ADDRESS".
+func (r *reader) order(run *Run, text string, at hcl.Range) {
+	o := &Order{Range: at}
+	first, then, both := strings.Cut(text, " before ")
+	word, address, _ := strings.Cut(text, " ")
+	ok := true
+	switch {
+	case both:
+		o.First, ok = r.steps(first, at)
+		if ok {
+			o.Then, ok = r.steps(then, at)
+		}
+	case word == createsFirst && address == "":
+		o.Replacements = true
+	case word == createsFirst:
+		o.Replacements = true
+		o.Then, ok = r.steps(address, at)
+	default:
+		r.diags.Add(BadDirective.Error(at, "Write order create ADDRESS before destroy ADDRESS, with create, update, read, destroy or no word before each address, or order create_before_destroy."))
+		return
+	}
+	if ok {
+		run.Orders = append(run.Orders, o)
+	}
+}
+
+// steps reads which steps are meant: an address, perhaps after an action.
+func (r *reader) steps(text string, at hcl.Range) (s Steps, ok bool) {
+	address := strings.TrimSpace(text)
+	if word, rest, more := strings.Cut(address, " "); more && slices.Contains(stepActions, word) {
+		s.Action, address = word, strings.TrimSpace(rest)
+	}
+	t, err := addr.ParseTarget(address)
+	if err != nil {
+		r.diags.Add(BadDirective.Error(at, "%s.", err))
+		return s, false
+	}
+	s.Target = &t
+	return s, true
 }
 
 // mostSamples is how many samples a run may have: each of them carries it out again.

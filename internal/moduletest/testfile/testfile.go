@@ -140,6 +140,10 @@ type Run struct {
 
 	// Snapshot: what is planned is compared with what was recorded.
 	Snapshot bool
+	// SnapshotOrder: the snapshot has the steps of the apply too.
+	SnapshotOrder bool
+	// Orders are demands on the execution graph.
+	Orders []*Order
 	// Generate says which variables get made-up values as well; nil without.
 	Generate *Generate
 
@@ -159,6 +163,34 @@ type Generate struct {
 	Variables []string
 	Samples   int // 0 where it isn't said
 	Range     hcl.Range
+}
+
+// An Order is a demand on the order of a plan's steps: each step that First selects
+// comes before each one that Then selects. Where Replacements is set, the creation of
+// each replaced object that Then selects comes before its destruction instead.
+type Order struct {
+	First, Then  Steps
+	Replacements bool
+	Range        hcl.Range
+}
+
+// Steps selects steps of a plan.
+type Steps struct {
+	// Action is create, update, read or destroy; empty for all.
+	Action string
+	// Target is what the steps work on. It is only missing with Replacements: then all
+	// objects are meant.
+	Target *addr.Target
+}
+
+func (s Steps) String() string {
+	switch {
+	case s.Target == nil:
+		return s.Action
+	case s.Action == "":
+		return s.Target.String()
+	}
+	return s.Action + " " + s.Target.String()
 }
 
 // An Address is the address of a module, resource or instance as written.

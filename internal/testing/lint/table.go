@@ -88,7 +88,7 @@ var table = []row{
 
 	// tests of modules
 	{"moduletest/", "core/ lang/ provider provider/providerpool moduletest/", "state/storage/ workspace/ ui/"},
-	{"moduletest", "eval state plan apply engine", ""},
+	{"moduletest", "eval state plan plan/execgraph apply engine", ""},
 	{"moduletest/coverage", "eval", "state/ plan/ provider/"},
 	{"moduletest/mutate", "only core/ lang/program", ""},
 	{"moduletest/quickcheck", "only core/ lang/program", ""},

@@ -63,6 +63,9 @@ func text(f *testfile.File, r *testfile.Run, p *plan.Plan) (string, error) {
 	var b bytes.Buffer
 	b.WriteString("# What run \"" + r.Name + "\" of " + f.Name + " plans. Written by test -update.\n\n")
 	err := view.Changes(&b, p, view.Options{})
+	if err == nil && r.SnapshotOrder {
+		err = view.Steps(&b, p, view.Options{})
+	}
 	return b.String(), err
 }
 

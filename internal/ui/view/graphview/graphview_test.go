@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/edges"
 	"weir.dev/weir/internal/plan/execgraph"
 )
 
@@ -155,8 +156,8 @@ func TestFormats(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds := map[string]func(io.Writer, Format) error{
-		"a plan":                    func(w io.Writer, f Format) error { return Plan(w, f, p, false) },
-		"a plan in full":            func(w io.Writer, f Format) error { return Plan(w, f, p, true) },
+		"a plan":                    func(w io.Writer, f Format) error { return Plan(w, f, p, edges.Without(p), false) },
+		"a plan in full":            func(w io.Writer, f Format) error { return Plan(w, f, p, edges.Without(p), true) },
 		"a configuration":           func(w io.Writer, f Format) error { return Configuration(w, f, tree, false, false) },
 		"a configuration in full":   func(w io.Writer, f Format) error { return Configuration(w, f, tree, true, false) },
 		"a summary of resources":    func(w io.Writer, f Format) error { return Configuration(w, f, tree, false, true) },
