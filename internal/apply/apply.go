@@ -96,8 +96,8 @@ type run struct {
 	state    *state.Snapshot // the working state
 	standIns map[addr.Module]*eval.Frame
 	checks   *checkresults.Set
-	needs    map[*int32][]addr.Resource // what changes depend on, by their lists
-	usesOf   map[*plan.Uses][]state.Uses
+	needs    listing[int32, addr.Resource] // what changes depend on
+	narrowed listing[plan.Uses, state.Uses]
 	diags    diag.List
 	stopped  bool
 	cut      bool           // something wasn't done because the run was stopped
@@ -132,8 +132,6 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 		rt:       promise.NewRuntime(in.Parallelism),
 		pool:     providerclient.NewPool(ctx, in.Catalog, calls),
 		changes:  map[addr.Instance]*plan.Change{},
-		needs:    map[*int32][]addr.Resource{},
-		usesOf:   map[*plan.Uses][]state.Uses{},
 		state:    in.Plan.Refreshed.Clone(),
 		keys:     in.Plan.Refreshed.Keys(),
 		standIns: map[addr.Module]*eval.Frame{},
@@ -372,34 +370,38 @@ func (r *run) give(out *outcome, v cty.Value) {
 	r.mu.Unlock()
 }
 
-// dependencies are those of a change: one list for all that have one in the plan.
-func (r *run) dependencies(c *plan.Change) []addr.Resource {
-	if len(c.Dependencies) == 0 {
-		return nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	list, ok := r.needs[&c.Dependencies[0]]
-	if !ok {
-		list = r.Plan.DependenciesOf(c)
-		r.needs[&c.Dependencies[0]] = list
-	}
-	return list
+// A listing has one list for all changes that share one in the plan, where it is numbers.
+type listing[N, T any] struct {
+	mu    sync.Mutex
+	lists map[*N][]T
 }
 
-// uses are those of a change: one list for all that have one in the plan.
-func (r *run) uses(c *plan.Change) []state.Uses {
-	if len(c.Uses) == 0 {
-		return r.Plan.UsesOf(c)
+// of is the list for these numbers.
+func (l *listing[N, T]) of(numbers []N, list func() []T) []T {
+	if len(numbers) == 0 {
+		return list()
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	list, ok := r.usesOf[&c.Uses[0]]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known, ok := l.lists[&numbers[0]]
 	if !ok {
-		list = r.Plan.UsesOf(c)
-		r.usesOf[&c.Uses[0]] = list
+		if l.lists == nil {
+			l.lists = map[*N][]T{}
+		}
+		known = list()
+		l.lists[&numbers[0]] = known
 	}
-	return list
+	return known
+}
+
+// dependencies are those of a change.
+func (r *run) dependencies(c *plan.Change) []addr.Resource {
+	return r.needs.of(c.Dependencies, func() []addr.Resource { return r.Plan.DependenciesOf(c) })
+}
+
+// uses are what narrows them.
+func (r *run) uses(c *plan.Change) []state.Uses {
+	return r.narrowed.of(c.Uses, func() []state.Uses { return r.Plan.UsesOf(c) })
 }
 
 // change is that of a step, nil for one without.
