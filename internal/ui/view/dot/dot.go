@@ -120,7 +120,7 @@ func (mermaid) graph(g *graph) string {
 	for _, e := range g.sortedEdges() {
 		arrow := " --> "
 		if label := g.edges[e]; label != "" {
-			arrow += "|" + labelled(label) + "| "
+			arrow = " -->|" + labelled(label) + "| "
 		}
 		b.WriteString("  " + number[e[0]] + arrow + number[e[1]] + "\n")
 	}
