@@ -292,9 +292,9 @@ func (g *Grid) write(b *strings.Builder, s *Strip) {
 		refs = "concat(" + strings.Join(parts, ", ") + ")"
 	}
 	if s.Module {
-		fmt.Fprintf(b, "\nmodule %q {\n  source = \"./m-%[1]s\"\n%s  arg = {\n    name   = \"%[1]s-${%s}\"\n    value  = local.value_%[1]s[%[3]s]\n    key    = local.key_%[1]s[%[3]s]\n    refs   = %s\n    parent = %s\n  }\n}\n", s.Label, repeat, each, refs, parent)
+		fmt.Fprintf(b, "\nmodule %q {\n  source = \"./m-%[1]s\"\n%s  arg = {\n    name   = \"%[1]s-${%[3]s}\"\n    value  = local.value_%[1]s[%[3]s]\n    key    = local.key_%[1]s[%[3]s]\n    refs   = %s\n    parent = %s\n  }\n}\n", s.Label, repeat, each, refs, parent)
 	} else {
-		fmt.Fprintf(b, "\nresource \"sim_object\" %q {\n%s  name   = \"%[1]s-${%s}\"\n  value  = local.value_%[1]s[%[3]s]\n  key    = local.key_%[1]s[%[3]s]\n  refs   = %s\n  parent = %s\n%s}\n", s.Label, repeat, each, refs, parent, s.lifecycle())
+		fmt.Fprintf(b, "\nresource \"sim_object\" %q {\n%s  name   = \"%[1]s-${%[3]s}\"\n  value  = local.value_%[1]s[%[3]s]\n  key    = local.key_%[1]s[%[3]s]\n  refs   = %s\n  parent = %s\n%s}\n", s.Label, repeat, each, refs, parent, s.lifecycle())
 	}
 	switch {
 	case s.Reads == "reference":

