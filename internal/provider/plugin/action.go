@@ -32,7 +32,7 @@ func (c *client) InvokeAction(ctx context.Context, typ string, config cty.Value,
 	if x.failed() {
 		return x.diags
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := c.limited(ctx)
 	defer cancel()
 	events, err := c.rpc.InvokeAction(ctx, req)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *client) List(ctx context.Context, r provider.ListRequest, found func(pr
 	if x.failed() {
 		return x.diags
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := c.limited(ctx)
 	defer cancel()
 	events, err := c.rpc.ListResource(ctx, req)
 	if err != nil {
@@ -89,4 +89,12 @@ func (c *client) List(ctx context.Context, r provider.ListRequest, found func(pr
 			return x.diags
 		}
 	}
+}
+
+// limited is the context of a stream, which takes no longer than one call may.
+func (c *client) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.limit > 0 {
+		return context.WithTimeout(ctx, c.limit)
+	}
+	return context.WithCancel(ctx)
 }

@@ -286,6 +286,7 @@ func (c *Catalog) builtinSchemas(p addr.Provider, builtin Builtin) *provider.Sch
 // command says how to run a provider, if it is there.
 func (c *Catalog) command(p addr.Provider) (Command, bool) {
 	command := c.template
+	command.Provider = p.String()
 	if r, ok := c.sources.Reattach[p]; ok {
 		command.Reattach = &r
 		return command, true

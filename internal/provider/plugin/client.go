@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 	"google.golang.org/grpc"
@@ -26,7 +27,9 @@ import (
 type client struct {
 	store func([]byte) // keeps what the plugin declares; nil for nobody
 
-	name         string
+	name         string // in diagnostics
+	file         string
+	limit        time.Duration // of one call; 0 for none
 	version      string
 	capabilities *tfplugin6.ClientCapabilities
 	schemas      *provider.Schemas
@@ -76,7 +79,7 @@ var repeatable = map[string]bool{
 }
 
 func (c *client) use(conn grpc.ClientConnInterface) {
-	conn = observed{conn, c.name}
+	conn = observed{conn, c.file, c.limit}
 	c.conn, c.rpc = conn, tfplugin6.NewProviderClient(conn)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -124,23 +125,38 @@ func (c *client) callFailed(call string, err error) diag.List {
 	var diags diag.List
 	switch status.Code(err) {
 	case codes.Unavailable:
-		diags.Add(BadAnswer.New(diag.Error, "%s", failedToRespond(call)))
-	case codes.Canceled, codes.DeadlineExceeded:
-		diags.Add(diag.Interrupted.As("Request cancelled").New(diag.Error, "The %s request was cancelled.", call))
+		diags.Add(BadAnswer.New(diag.Error, "%s", c.failedToRespond(call)))
+	case codes.DeadlineExceeded:
+		diags.Add(BadAnswer.New(diag.Error, "Provider %s didn't answer the %s call in time. WEIR_CALL_TIMEOUT is how long one call may take.", c.name, call))
+	case codes.Canceled:
+		diags.Add(c.cancelled(call))
 	case codes.Unimplemented:
-		diags.Add(provider.Lacking.As("Unsupported plugin method").New(diag.Error, "The %s method is not supported by this plugin.", call))
+		diags.Add(provider.Lacking.As("Unsupported plugin method").New(diag.Error, "The %s method is not supported by provider %s.", call, c.name))
 	default:
 		if errors.Is(err, context.Canceled) {
-			diags.Add(diag.Interrupted.As("Request cancelled").New(diag.Error, "The %s request was cancelled.", call))
+			diags.Add(c.cancelled(call))
 			break
 		}
-		diags.Add(BadAnswer.As("Plugin error").New(diag.Error, "The plugin returned an unexpected error from %s: %s", call, err))
+		diags.Add(BadAnswer.As("Plugin error").New(diag.Error, "Provider %s returned an unexpected error from %s: %s", c.name, call, shortened(err.Error())))
 	}
 	return diags
 }
 
-func failedToRespond(call string) string {
-	return fmt.Sprintf("The plugin encountered an error, and failed to respond to the %s call. The plugin logs may contain more details.", call)
+func (c *client) cancelled(call string) diag.Diagnostic {
+	return diag.Interrupted.As("Request cancelled").New(diag.Error, "The %s request to %s was cancelled.", call, c.name)
+}
+
+// shortened cuts the text of an error that nobody reads to its end.
+func shortened(text string) string {
+	const most = 4 << 10
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "... (" + strconv.Itoa(len(text)) + " bytes)"
+}
+
+func (c *client) failedToRespond(call string) string {
+	return fmt.Sprintf("The plugin of %s encountered an error, and failed to respond to the %s call. The plugin logs may contain more details.", c.name, call)
 }
 
 // diedDuring is for a call during which the process ended. All such calls say
@@ -154,7 +170,7 @@ func (c *client) diedDuring(call string, d *crash) diag.List {
 	} else if d.tail != "" {
 		how += " The last that it wrote to its standard error:\n\n  " + strings.ReplaceAll(d.tail, "\n", "\n  ")
 	}
-	diags.Add(BadAnswer.New(diag.Error, "%s\n\n%s", failedToRespond(call), how))
+	diags.Add(BadAnswer.New(diag.Error, "%s\n\n%s", c.failedToRespond(call), how))
 	if d.trace != "" {
 		diags.Add(diag.Diagnostic{
 			Code: Unavailable.Name, Summary: "Provider crashed", Once: true,

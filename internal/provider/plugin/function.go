@@ -52,9 +52,12 @@ func (c *client) CallFunction(ctx context.Context, name string, args []cty.Value
 		}
 		return cty.NilVal, argument, errors.New(e.Text)
 	}
+	if resp.Result == nil {
+		return cty.NilVal, -1, fmt.Errorf("provider %s answered with neither a result nor an error", c.name)
+	}
 	result, err := decode(resp.Result, f.Return)
 	if err != nil {
-		return cty.NilVal, -1, fmt.Errorf("the provider's result doesn't fit the type that it declares: %s", describe(err))
+		return cty.NilVal, -1, fmt.Errorf("the result of provider %s doesn't fit the type that it declares: %s", c.name, describe(err))
 	}
 	return result, -1, nil
 }

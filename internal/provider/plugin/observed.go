@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -12,13 +13,19 @@ import (
 )
 
 // observed is a connection whose calls are seen from outside, where anybody looks. Calls
-// that are made again because a process ended are one.
+// that are made again because a process ended are one. No call takes longer than the limit.
 type observed struct {
 	grpc.ClientConnInterface
-	name string // of the plugin
+	name  string        // of the plugin
+	limit time.Duration // 0 for none
 }
 
 func (o observed) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	if o.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.limit)
+		defer cancel()
+	}
 	ctx, span := trace.Begin(ctx, trace.Call, method[strings.LastIndexByte(method, '/')+1:])
 	err := o.ClientConnInterface.Invoke(ctx, method, args, reply, opts...)
 	if span == nil {

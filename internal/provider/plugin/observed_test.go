@@ -41,7 +41,7 @@ func TestObserved(t *testing.T) {
 			seen = append(seen, fmt.Sprint(s.Kind, " ", s.Name, " ", s.Failed, " ", s.Facts))
 		}}
 		ctx, _ := run.Begin(context.Background(), trace.SpanID{}, "weir")
-		rpc := tfplugin6.NewProviderClient(observed{c.conn, "net"})
+		rpc := tfplugin6.NewProviderClient(observed{c.conn, "net", 0})
 		_, err := rpc.ReadResource(ctx, &tfplugin6.ReadResource_Request{TypeName: "net_port"})
 		if !errors.Is(err, c.conn.err) {
 			t.Error(err)

@@ -19,6 +19,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -57,7 +58,11 @@ type Command struct {
 	LogLevel string
 	// EngineVersion is the version that providers are reported at configuration.
 	EngineVersion string
-	// Deferral reports the provider that it may postpone what it can't answer.
+	// Provider is the address of the provider for diagnostics; empty for the name of the file.
+	Provider string
+	// CallTimeout is how long one call may take; 0 is no limit.
+	CallTimeout time.Duration
+	// Deferral tells the provider that it may postpone what it can't answer.
 	Deferral bool
 	// Reattach, when set, is a running plugin to use in place of Path.
 	Reattach *Reattach
@@ -119,7 +124,9 @@ func startFailed(command Command, err error) diag.List {
 // connect gives a client without schemas.
 func connect(ctx context.Context, command Command) (*client, error) {
 	c := &client{
-		name:    command.name(),
+		name:    cmp.Or(command.Provider, command.name()),
+		file:    command.name(),
+		limit:   command.CallTimeout,
 		version: command.EngineVersion,
 		guarded: command.Guard != nil && command.Reattach == nil,
 		capabilities: &tfplugin6.ClientCapabilities{

@@ -209,6 +209,9 @@ func (d *Disk) SyncFolder(folder string) {
 // Replace puts a file with a content and a mode in the place of another, or where
 // there was none. When it fails, the old one is in place.
 func (d *Disk) Replace(path string, content []byte, mode fs.FileMode) error {
+	if d == nil {
+		removeStale(path)
+	}
 	err := d.Put(path, content, mode)
 	if err == nil {
 		d.SyncFolder(filepath.Dir(path))
@@ -220,12 +223,22 @@ func (d *Disk) Replace(path string, content []byte, mode fs.FileMode) error {
 // lock: the old file may be there again then, or none.
 func (d *Disk) Put(path string, content []byte, mode fs.FileMode) error {
 	file, err := d.CreateTemp(filepath.Dir(path), temporary(path))
+	for err == nil && !hold(file.File) { // somebody took it for one that was left behind
+		file.Close()
+		file, err = d.CreateTemp(filepath.Dir(path), temporary(path))
+	}
 	if err != nil {
 		return err
 	}
 	_, err = file.Write(content)
-	if err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close()); err == nil {
+	if err = errors.Join(err, file.Chmod(mode), file.Sync()); err == nil && movesOpen {
 		err = d.Move(file.Name(), path)
+	}
+	// What is synced stays, whatever closing says.
+	if closed := file.Close(); !movesOpen {
+		if err = errors.Join(err, closed); err == nil {
+			err = d.Move(file.Name(), path)
+		}
 	}
 	if err != nil {
 		_ = d.Remove(file.Name())

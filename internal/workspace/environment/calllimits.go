@@ -22,6 +22,7 @@ func (d *Place) CallLimits() (timeout, grace time.Duration, diags diag.List) {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 {
 			diags.Add(diag.BadOption.As("Invalid duration").New(diag.Error, "%s is %q. It has to be a duration such as 90s or 2h; 0 is no limit.", name, text))
+			return without
 		}
 		return d
 	}

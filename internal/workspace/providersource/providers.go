@@ -187,7 +187,8 @@ func (d *Supplier) builtin() (provider.Provider, *provider.Schemas) {
 // pluginCommand is how plugins are run.
 func (d *Supplier) pluginCommand() plugin.Command {
 	log, level := d.pluginLog()
-	return plugin.Command{Env: d.Environment(), Dir: d.ProcessDir(), Log: log, LogLevel: level, EngineVersion: d.Dialect.Version()}
+	timeout, _, _ := d.CallLimits() // an apply reports what is wrong with the variables
+	return plugin.Command{CallTimeout: timeout, Env: d.Environment(), Dir: d.ProcessDir(), Log: log, LogLevel: level, EngineVersion: d.Dialect.Version()}
 }
 
 // pluginLog is where plugins log to: nowhere unless TF_LOG asks for it.

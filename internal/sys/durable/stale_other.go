@@ -1,0 +1,13 @@
+//go:build !unix
+
+package durable
+
+import "os"
+
+// movesOpen: an open file can't get another name.
+const movesOpen = false
+
+// hold does nothing where files have no locks that end with their process.
+func hold(*os.File) bool { return true }
+
+func removeStale(string) {}

@@ -1,0 +1,46 @@
+//go:build unix
+
+package durable
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestStale: a replacement removes what a killed run has left of the same file, and
+// nothing that somebody still writes or that is of another file.
+func TestStale(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "p")
+	for _, name := range []string{".p.123.new", ".p.q.7.new", ".pq.5.new", ".p.8.new"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written, err := os.OpenFile(filepath.Join(dir, ".p.8.new"), os.O_RDWR, 0)
+	if err != nil || !hold(written) {
+		t.Fatal(err)
+	}
+	defer written.Close()
+	if err := Replace(path, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, e := range entries {
+		got += e.Name() + " "
+	}
+	if want := ".p.8.new .p.q.7.new .pq.5.new p "; got != want {
+		t.Errorf("%q is left, not %q", got, want)
+	}
+	if err := os.Remove(written.Name()); err != nil {
+		t.Fatal(err)
+	}
+	if hold(written) {
+		t.Error("a removed file is held")
+	}
+}

@@ -1,0 +1,51 @@
+//go:build unix
+
+package durable
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// movesOpen: a file can get another name while it is open.
+const movesOpen = true
+
+// hold marks a temporary file as one that somebody writes, until it is closed or the
+// process ends. It is false when somebody took it for one that was left behind.
+func hold(file *os.File) bool {
+	fd := int(file.Fd()) // #nosec G115 descriptors are small
+	if err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return err != syscall.EWOULDBLOCK // without locks nothing is removed either
+	}
+	var st syscall.Stat_t
+	return syscall.Fstat(fd, &st) != nil || st.Nlink > 0
+}
+
+// removeStale removes the temporary files of a path that runs have left which were killed.
+func removeStale(path string) {
+	folder, name := filepath.Split(path)
+	entries, err := os.ReadDir(filepath.Clean(folder))
+	if err != nil {
+		return
+	}
+	before, after, _ := strings.Cut(temporary(name), "*")
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), before) || !strings.HasSuffix(e.Name(), after) || !e.Type().IsRegular() {
+			continue
+		}
+		number := strings.TrimSuffix(strings.TrimPrefix(e.Name(), before), after)
+		if number == "" || strings.Trim(number, "0123456789") != "" {
+			continue // of another file
+		}
+		file, err := os.OpenFile(filepath.Join(folder, e.Name()), os.O_RDWR|syscall.O_NOFOLLOW, 0)
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil { // #nosec G115 descriptors are small
+			_ = os.Remove(file.Name())
+		}
+		file.Close()
+	}
+}
