@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # memory and a millisecond of every start.
 export GOFLAGS := -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help build figures reference man docs pictures coverage demo examples fuzz race notice release-snapshot packages test lint conformance stacks-fixtures parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules page ci clean soak
+.PHONY: help build figures reference man docs pictures coverage demo examples fuzz race notice release-snapshot packages test lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules page ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -237,6 +237,15 @@ durable: build temporal ## deployments on Temporal while workers are killed: CHA
 	cd test/chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
 	test/chaos/chaos.py --bin $(CURDIR)/bin/weir --only durable $(if $(CHAOS),$(CHAOS),--n 80 --trials 3)
 
+evil: build ## each way to misbehave in each call of a provider, with both protocols; writes the table of docs/trust.md
+	WEIR=$(CURDIR)/bin/weir go test -count=1 -timeout 60m ./test/chaos/evil -args -full -table $(CURDIR)/docs/trust.md
+
+INJECT ?= 5500
+ENDS ?= 1100
+TABLE ?= $(CURDIR)/docs/trust.md
+faults: build ## each operation of the file system fails, or the engine is killed there (needs /dev/fuse): INJECT=5500 ENDS=1100, RUN=REGEXP picks commands; writes the table of docs/trust.md
+	cd test/chaos/faults && go vet . && go run . -bin $(CURDIR)/bin/weir -faults $(INJECT) -kills $(ENDS) -only '$(RUN)' -commit $(shell git rev-parse --short HEAD) -table '$(TABLE)'
+
 KILLS ?= 500
 kills: build ## kill -9 while objects are made, the next run in another directory: KILLS=500 for each of files, http and PostgreSQL
 	cd test/chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
@@ -259,6 +268,7 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) race
 	scripts/step $(MAKE) backends
 	scripts/step $(MAKE) acceptance RUN='echoprovider time'
+	scripts/step $(MAKE) faults INJECT=250 ENDS=60 TABLE=
 	scripts/step $(MAKE) chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'
 
 clean: ## remove what was built, but not the provider mirror

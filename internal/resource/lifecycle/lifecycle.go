@@ -417,10 +417,10 @@ func (s Subject) Import(ctx context.Context, id string, identity cty.Value) (Obj
 	}
 	switch {
 	case len(resp.Objects) == 0:
-		diags.Add(UnexpectedImport.As("Import returned no resources").New(diag.Error, "The provider returned nothing for %s with the ID %s.", s.Addr, name))
+		diags.Add(UnexpectedImport.As("Import returned no resources").New(diag.Error, "Provider %s returned nothing for %s with the ID %s.", s.Source, s.Addr, name))
 		return s.None(), "", diags
 	case len(resp.Objects) > 1:
-		diags.Add(UnexpectedImport.As("Multiple import states not supported").New(diag.Error, "The provider returned %d objects for %s with the ID %s, and only one can be imported.", len(resp.Objects), s.Addr, name))
+		diags.Add(UnexpectedImport.As("Multiple import states not supported").New(diag.Error, "Provider %s returned %d objects for %s with the ID %s, and only one can be imported.", s.Source, len(resp.Objects), s.Addr, name))
 		return s.None(), "", diags
 	case len(found) == 0:
 		diags.Add(UnexpectedImport.New(diag.Error, "The provider returned an object of type %q for %s with the ID %s.", resp.Objects[0].Type, s.Addr, name))

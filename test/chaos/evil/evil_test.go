@@ -56,7 +56,7 @@ var behaviors = []struct {
 	{"panic", "the process panics", false},
 	{"silence", "no answer", false},
 	{"endless", "no answer, output without end; events without end in a stream", false},
-	{"slow", "the answer takes a second", true},
+	{"slow", "the answer takes half a second", true},
 	{"output", "32 MiB on the standard output, and on the standard error", true},
 	{"child", "a child that stays and holds the output open", true},
 	{"stray", "the same in a session of its own", true},
@@ -226,7 +226,7 @@ func (p *evil) before() bool {
 	case "bad value", "unknown", "wrong type":
 		return true
 	case "slow":
-		time.Sleep(time.Second)
+		time.Sleep(500 * time.Millisecond)
 	case "output":
 		line := append(bytes.Repeat([]byte{'x'}, 1<<20), '\n')
 		for range 32 {

@@ -306,6 +306,19 @@ var done = regexp.MustCompile(`already exists|doesn't exist|does not exist|no wo
 
 var kept = regexp.MustCompile(`(^|/)\.terraform/|(^|/)history|home/|errored(_test)?\.tfstate$|\.backup$|cache/`)
 
+// extra are the files that a run without a fault doesn't have, but for those that are kept
+// on purpose.
+func (s *site) extra(good map[string]bool) []string {
+	var extra []string
+	for name := range s.files() {
+		if !good[name] && !kept.MatchString(name) {
+			extra = append(extra, name)
+		}
+	}
+	slices.Sort(extra)
+	return extra
+}
+
 // play has one fault happen, and looks what it left.
 func (b *bench) play(t *site, good map[string]bool, x trial) (*verdict, error) {
 	s, err := b.copied(t)
@@ -349,7 +362,7 @@ func (b *bench) play(t *site, good map[string]bool, x trial) (*verdict, error) {
 		again = c.args
 	}
 	code2, out2 := 0, ""
-	if killed || code != 0 {
+	if killed || code != 0 || len(s.extra(good)) > 0 {
 		code2, out2, err = s.run(s.real, again...)
 	}
 	all := out + out2
@@ -374,14 +387,8 @@ func (b *bench) play(t *site, good map[string]bool, x trial) (*verdict, error) {
 		}
 	}
 	if code2 == 0 || !c.applies {
-		var left []string
-		for name := range s.files() {
-			if !good[name] && !kept.MatchString(name) || strings.Contains(name, ".tmp") && !good[name] {
-				left = append(left, name)
-			}
-		}
+		left := s.extra(good)
 		if len(left) > 0 {
-			slices.Sort(left)
 			v.wrong["left"] = fmt.Sprint(left)
 		}
 	}
