@@ -210,7 +210,7 @@ func (d *Disk) SyncFolder(folder string) {
 // there was none. When it fails, the old one is in place.
 func (d *Disk) Replace(path string, content []byte, mode fs.FileMode) error {
 	if d == nil {
-		removeStale(path)
+		removeStale(filepath.Dir(path), path)
 	}
 	err := d.Put(path, content, mode)
 	if err == nil {

@@ -41,9 +41,12 @@ const mostAtOnce = 32
 // They don't depend on one another: after a crash some may be the old ones, others the new.
 func ReplaceMany(files []Replacement) []error {
 	errs := make([]error, len(files))
-	folders := map[string]bool{}
+	folders := map[string][]string{}
 	for _, f := range files {
-		folders[filepath.Dir(f.Path)] = true
+		folders[filepath.Dir(f.Path)] = append(folders[filepath.Dir(f.Path)], f.Path)
+	}
+	for folder, paths := range folders {
+		removeStale(folder, paths...)
 	}
 	atOnce(len(files), func(i int) {
 		errs[i] = (*Disk)(nil).Put(files[i].Path, files[i].Content, files[i].Mode)

@@ -10,4 +10,4 @@ const movesOpen = false
 // hold does nothing where files have no locks that end with their process.
 func hold(*os.File) bool { return true }
 
-func removeStale(string) {}
+func removeStale(string, ...string) {}

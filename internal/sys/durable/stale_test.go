@@ -37,6 +37,17 @@ func TestStale(t *testing.T) {
 	if want := ".p.8.new .p.q.7.new .pq.5.new p "; got != want {
 		t.Errorf("%q is left, not %q", got, want)
 	}
+	if err := os.WriteFile(filepath.Join(dir, ".p.9.new"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range ReplaceMany([]Replacement{{path, []byte("y"), 0o644}, {filepath.Join(dir, "p.q"), nil, 0o644}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".p.*.new")); len(left) != 1 {
+		t.Errorf("%v is left", left)
+	}
 	if err := os.Remove(written.Name()); err != nil {
 		t.Fatal(err)
 	}

@@ -23,21 +23,23 @@ func hold(file *os.File) bool {
 	return syscall.Fstat(fd, &st) != nil || st.Nlink > 0
 }
 
-// removeStale removes the temporary files of a path that runs have left which were killed.
-func removeStale(path string) {
-	folder, name := filepath.Split(path)
-	entries, err := os.ReadDir(filepath.Clean(folder))
+// removeStale removes the temporary files of paths in one folder that runs have left which
+// were killed.
+func removeStale(folder string, paths ...string) {
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return
 	}
-	before, after, _ := strings.Cut(temporary(name), "*")
+	ours := make(map[string]bool, len(paths))
+	for _, path := range paths {
+		before, _, _ := strings.Cut(temporary(path), "*")
+		ours[before] = true
+	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), before) || !strings.HasSuffix(e.Name(), after) || !e.Type().IsRegular() {
+		name, ok := strings.CutSuffix(e.Name(), ".new")
+		dot := strings.LastIndexByte(name, '.') + 1
+		if !ok || !ours[name[:dot]] || name[dot:] == "" || strings.Trim(name[dot:], "0123456789") != "" || !e.Type().IsRegular() {
 			continue
-		}
-		number := strings.TrimSuffix(strings.TrimPrefix(e.Name(), before), after)
-		if number == "" || strings.Trim(number, "0123456789") != "" {
-			continue // of another file
 		}
 		file, err := os.OpenFile(filepath.Join(folder, e.Name()), os.O_RDWR|syscall.O_NOFOLLOW, 0)
 		if err != nil {

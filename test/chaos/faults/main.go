@@ -304,7 +304,7 @@ func (b *bench) copied(t *site) (*site, error) {
 // done are the words for what was done before.
 var done = regexp.MustCompile(`already exists|doesn't exist|does not exist|no workspace`)
 
-var kept = regexp.MustCompile(`(^|/)\.terraform/|(^|/)history|home/|errored(_test)?\.tfstate$|\.backup$|cache/`)
+var kept = regexp.MustCompile(`(^|/)\.terraform/|(^|/)history|home/|^tmp/|errored(_test)?\.tfstate$|\.backup$|cache/`)
 
 // extra are the files that a run without a fault doesn't have, but for those that are kept
 // on purpose.
