@@ -348,6 +348,14 @@ func (s Subject) Apply(ctx context.Context, in ApplyInput) (Object, diag.List) {
 		before.Unanswered = true
 		return before, diags
 	}
+	if !resp.New.IsKnown() { // nothing is known of it, as without an answer
+		if !diags.HasErrors() {
+			diags.Append(s.bug(InvalidResult, "returned an unknown object after apply"))
+		}
+		before := in.Prior
+		before.Unanswered = true
+		return before, diags
+	}
 	if !value.WhollyKnown(resp.New) {
 		if !diags.HasErrors() {
 			diags.Append(s.bug(InvalidResult, "returned unknown values after apply; they were stored as null, so the object may need repair"))

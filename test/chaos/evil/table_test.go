@@ -500,8 +500,17 @@ func (o *outcome) said() string {
 
 // has reports whether the state has a resource, whose provider may have said too little.
 func (w *world) has(name string) bool {
-	data, _ := os.ReadFile(filepath.Join(w.dir, "terraform.tfstate"))
-	return bytes.Contains(data, []byte(`"name": `+strconv.Quote(name)))
+	var state struct{ Resources []struct{ Name string } }
+	data, err := os.ReadFile(filepath.Join(w.dir, "terraform.tfstate"))
+	if err != nil || json.Unmarshal(data, &state) != nil {
+		return false
+	}
+	for _, r := range state.Resources {
+		if r.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // TestHonest: the scenes make every call, and succeed.
