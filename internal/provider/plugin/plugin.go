@@ -62,7 +62,7 @@ type Command struct {
 	Provider string
 	// CallTimeout is how long one call may take; 0 is no limit.
 	CallTimeout time.Duration
-	// Deferral tells the provider that it may postpone what it can't answer.
+	// Deferral lets the provider know that it may postpone what it can't answer.
 	Deferral bool
 	// Reattach, when set, is a running plugin to use in place of Path.
 	Reattach *Reattach

@@ -234,7 +234,7 @@ func (d *Disk) Put(path string, content []byte, mode fs.FileMode) error {
 	if err = errors.Join(err, file.Chmod(mode), file.Sync()); err == nil && movesOpen {
 		err = d.Move(file.Name(), path)
 	}
-	// What is synced stays, whatever closing says.
+	// Synced content stays even if closing fails.
 	if closed := file.Close(); !movesOpen {
 		if err = errors.Join(err, closed); err == nil {
 			err = d.Move(file.Name(), path)

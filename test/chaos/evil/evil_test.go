@@ -145,6 +145,9 @@ func (p *evil) answer(_ any, stream grpc.ServerStream) error {
 	h := *p.honest
 	h.encode = write
 	evil := name == p.call
+	if evil {
+		note("%s asked", name) // the process may be ended before it answers
+	}
 	if evil && p.before() {
 		h.encode = p.encode
 	}
@@ -292,7 +295,7 @@ func (p *evil) encode(v cty.Value, t cty.Type) *tfplugin6.DynamicValue {
 	return write(wrong, wrong.Type())
 }
 
-// after sends the answer, or what there is in place of it.
+// after sends the answer, or something in place of it.
 func (p *evil) after(name string, messages []proto.Message, stream grpc.ServerStream) error {
 	streams := name == "ListResource" || name == "InvokeAction"
 	var honest int

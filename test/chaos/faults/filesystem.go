@@ -109,7 +109,7 @@ func (o *Orders) Arm(x Fault, _ *struct{}) error {
 	return nil
 }
 
-// Disarm ends that, and tells what was counted.
+// Disarm ends that, and returns the count.
 func (o *Orders) Disarm(_ struct{}, c *Count) error {
 	f := o.of
 	f.mu.Lock()

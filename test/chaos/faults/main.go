@@ -370,11 +370,11 @@ func (b *bench) play(t *site, good map[string]bool, x trial) (*verdict, error) {
 	case errors.Is(err, errHang):
 		v.wrong["hung"] = out2
 	case code2 != 0 && !c.applies && done.MatchString(out2):
-		// What is done can't be done again.
+		// The command had already finished.
 	case code2 != 0 && !doubt:
 		v.wrong["stuck"] = out2
 	case doubt:
-		// What is in doubt is named; nothing is lost of what can be.
+		// recover names the objects in doubt.
 		_, more, _ := s.run(s.real, "recover")
 		all += more
 	}
