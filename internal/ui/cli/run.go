@@ -97,6 +97,7 @@ func Run(p Process) (code int) {
 		code = exitCode(code, e.Erred.Load() || e.failed.Load())
 	}()
 	t := e.table()
+	t.Running = func(name string) { e.directory.Command = name }
 	t.Getenv = func(name string) string { return e.vars[name] }
 	t.Near = commands.Near{Workspaces: e.directory.NearWorkspaces, Addresses: e.directory.NearAddresses}
 	t.EditShells = func(change func(shell, text string) string) ([]string, error) {

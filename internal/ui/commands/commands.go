@@ -48,6 +48,8 @@ type Table[E any] struct {
 	Getenv  func(string) string
 	Env     E
 	All     []*Command[E]
+	// Running is called with the name of the command that is about to run; nil isn't.
+	Running func(name string)
 	// Near is what the completion of command lines offers of the directory.
 	Near Near
 	// Examples has command lines as ReadExamples reads them.
@@ -96,6 +98,9 @@ func (t *Table[E]) Run(ctx context.Context, args []string) int {
 		return 0
 	}
 	trace.Name(ctx, "weir "+cmd.Name)
+	if t.Running != nil {
+		t.Running(cmd.Name)
+	}
 	return t.run(ctx, cmd, t.Screen.TakeFlags(rest))
 }
 

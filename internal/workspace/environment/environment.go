@@ -49,6 +49,7 @@ type Options struct {
 	Dialect     dialect.Dialect
 	Unchosen    bool   // nobody has said which dialect; it is the usual one
 	Program     string // the name in messages that say what to run
+	Command     string // the name of the command that runs; empty where no command does
 	Executable  string // the file of the program; empty where it isn't the command
 	Now         func() time.Time
 	Random      io.Reader // of what has to be unique; not of keys

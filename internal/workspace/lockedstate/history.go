@@ -3,6 +3,7 @@ package lockedstate
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,8 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/edit"
 	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/state/storage"
@@ -29,8 +32,22 @@ func (s *Session) historyDir() string {
 	if s.Files.Backup == "-" || !files && !parts && !(s.remote() && s.Seals.Encrypts()) {
 		return ""
 	}
+	return s.stateDir()
+}
+
+// stateDir is the directory for the history of this state.
+func (s *Session) stateDir() string {
 	sum := sha256.Sum256([]byte(s.journalPath()))
 	return filepath.Join(s.DataDir, "history", s.workspace+"-"+hex.EncodeToString(sum[:])[:12])
+}
+
+// runsDir is where runs that wrote a state are recorded, empty where none are. A record has
+// no values, so it is also kept for states whose earlier contents aren't.
+func (s *Session) runsDir() string {
+	if dir := s.historyDir(); dir != "" || !s.remote() || s.Files.Backup == "-" {
+		return dir
+	}
+	return s.stateDir()
 }
 
 // NoHistory says why no earlier states are kept, and is empty where they are.
@@ -103,4 +120,99 @@ func (k Earlier) Read() (*state.Snapshot, diag.List) {
 		return nil, diag.StateUnreadable.As("Failed to read an earlier state").List("%s: %s.", k.path, err)
 	}
 	return statefile.Read(data, k.path)
+}
+
+// A Run records who wrote a state, by which command, and how many managed objects differ
+// from the state before.
+type Run struct {
+	Serial  uint64    `json:"serial"`
+	Lineage string    `json:"lineage"`
+	Who     string    `json:"who"`
+	Command string    `json:"command"`
+	Began   time.Time `json:"began"`
+	Ended   time.Time `json:"ended"`
+	Objects int       `json:"objects"`
+	Added   int       `json:"added"`
+	Changed int       `json:"changed"`
+	Removed int       `json:"removed"`
+}
+
+const runSuffix = ".run.json"
+
+// record notes the run that has just written a state. A record that can't be written is left
+// out: the state is what counts. It isn't synced, since a crash may cost it.
+func (s *Session) record(next *state.Snapshot) {
+	dir := s.runsDir()
+	if dir == "" || s.Command == "" || s.elsewhere || s.Disk.MakeFolders(dir, 0o700) != nil {
+		return
+	}
+	r := Run{Serial: next.Serial, Lineage: next.Lineage, Who: s.Who(), Command: s.Command, Began: s.began, Ended: s.Now(), Objects: len(next.Objects)}
+	if r.Began.IsZero() {
+		r.Began = r.Ended
+	}
+	before := s.base
+	if before == nil {
+		before = state.Empty()
+	}
+	for _, d := range edit.Differences(before, next) {
+		if d.Object.Name.Mode != addr.Managed {
+			continue
+		}
+		switch d.Sign {
+		case '+':
+			r.Added++
+		case '~':
+			r.Changed++
+		case '-':
+			r.Removed++
+		}
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return
+	}
+	file, err := s.Disk.OpenFile(filepath.Join(dir, fmt.Sprintf("%010d%s", r.Serial, runSuffix)), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = file.Write(append(text, '\n'))
+	file.Close()
+	for i, name := range recorded(dir) {
+		if i > keptStates {
+			_ = s.Disk.Remove(filepath.Join(dir, name))
+		}
+	}
+}
+
+// recorded lists the files of records, the latest first.
+func recorded(dir string) (names []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // nothing was recorded yet
+	}
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), runSuffix) {
+			names = append(names, entry.Name())
+		}
+	}
+	slices.Sort(names)
+	slices.Reverse(names)
+	return names
+}
+
+// Runs are the recorded runs, the latest first. What can't be read is left out, and so are
+// records of another state that was in the same place.
+func (s *Session) Runs() (list []Run) {
+	dir := s.runsDir()
+	if dir == "" {
+		return nil
+	}
+	for _, name := range recorded(dir) {
+		var r Run
+		text, err := readlimit.File(filepath.Join(dir, name))
+		if err == nil && json.Unmarshal(text, &r) == nil && fmt.Sprintf("%010d%s", r.Serial, runSuffix) == name && (s.base == nil || s.base.Lineage == r.Lineage && r.Serial <= s.base.Serial) {
+			list = append(list, r)
+		}
+	}
+	return list
 }

@@ -7,7 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/encryption"
 )
 
@@ -67,5 +70,64 @@ func TestHistoryOfServer(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// TestRuns: who wrote a state by which command is recorded with counts of managed objects, as
+// many as states are kept, also where the states aren't; and nothing without a command.
+func TestRuns(t *testing.T) {
+	at := httptest.NewServer(&server{})
+	defer at.Close()
+	data := t.TempDir()
+	save := func(command string, next *state.Snapshot) *Session {
+		t.Helper()
+		s := open(t, at.URL, encryption.State{})
+		s.DataDir, s.Command, s.Who = data, command, func() string { return "ana@laptop" }
+		if diags := s.Read(t.Context()); diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		if err := s.save(t.Context(), next); err != nil {
+			t.Fatal(err)
+		}
+		if diags := s.Read(t.Context()); diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		return s
+	}
+	objects := func(values ...string) *state.Snapshot {
+		out := state.Empty()
+		for i, v := range values {
+			at := addr.Object{Instance: addr.Instance{Resource: addr.Resource{Name: addr.Name{Mode: addr.Managed, Type: "t", Name: "n"}}, Key: addr.IntKey(i)}}
+			out.Objects[at] = &state.Object{Provider: addr.ProviderConfig{Provider: addr.Provider{Host: "h", Namespace: "n", Type: "t"}}, JSON: []byte(`{"id":"` + v + `"}`)}
+		}
+		return out
+	}
+	save("", objects("a"))
+	save("apply", objects("a", "b", "c"))
+	s := save("state rm", objects("a", "d"))
+	list := s.Runs()
+	if len(list) != 2 {
+		t.Fatalf("recorded %v", list)
+	}
+	for i, want := range []Run{{Serial: 3, Command: "state rm", Objects: 2, Changed: 1, Removed: 1}, {Serial: 2, Command: "apply", Objects: 3, Added: 2}} {
+		got := list[i]
+		if got.Who != "ana@laptop" || got.Ended.Before(got.Began) || got.Lineage != s.base.Lineage {
+			t.Errorf("recorded %v", got)
+		}
+		got.Who, got.Began, got.Ended, got.Lineage = "", time.Time{}, time.Time{}, ""
+		if got != want {
+			t.Errorf("recorded %v, not %v", got, want)
+		}
+	}
+	for n := range keptStates + 5 {
+		s = save("apply", objects("a", strings.Repeat("x", n+1)))
+	}
+	if list = s.Runs(); len(list) != keptStates+1 || list[0].Serial != s.base.Serial {
+		t.Errorf("%d are kept", len(list))
+	}
+	// Another state in the same place has none of these runs.
+	s.base.Lineage = "another"
+	if list = s.Runs(); len(list) > 0 {
+		t.Errorf("another state has %v", list)
 	}
 }

@@ -60,6 +60,8 @@ type Options struct {
 	Saving func() context.Context
 	// Program is the name in messages that say what to run.
 	Program string
+	// Command is the command that writes, for the records of history; empty writes none.
+	Command string
 	// Version is the version of the engine that states say they were written by.
 	Version string
 	// Registry has objects of the other public registry's providers read as those
@@ -101,6 +103,8 @@ type Session struct {
 
 	// claimed: this run has the lock, or would have it if there were one.
 	claimed bool
+	// began is when this run took the lock, or when its apply began.
+	began time.Time
 	// noted: there is a note beside the state, by this run or an earlier one.
 	noted bool
 	// inherited is the file that says that this run continues with the lock of another one,
@@ -195,7 +199,7 @@ type Locking struct {
 // Lock takes the lock of the state, unless there is to be none: the session that
 // returns may change the state. It is nil beside an error.
 func (s *Session) Lock(ctx context.Context, operation string, l Locking) (*Claimed, diag.List) {
-	s.claimed = true
+	s.claimed, s.began = true, s.Now()
 	if l.Off {
 		return &Claimed{s}, nil
 	}
@@ -237,15 +241,19 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 		return diag.List{Locked.New(diag.Error, "%s", err)}
 	}
 	if err != nil {
-		said := fmt.Sprintf("Error message: %s", err)
+		said, id := fmt.Sprintf("Error message: %s", err), "ID"
 		if held := (*storage.LockError)(nil); errors.As(err, &held) && held.Holder != nil {
+			// Only a UUID is proposed to a shell: others write the lock.
+			if own := held.Holder.ID; own != "" && strings.Trim(own, "0123456789abcdef-") == "" {
+				id = own
+			}
 			said = held.Holder.Held(s.Now()) + ".\n"
 			if !errors.As(held.Err, new(syscall.Errno)) { // that says no more than that it is held
 				said += "Error message: " + held.Err.Error() + "\n"
 			}
 			said += "\n" + strings.TrimRight(held.Holder.String(), "\n")
 		}
-		d := Locked.New(diag.Error, "%s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it by that ID:\n    %s\nFor most commands -lock=false works without a lock, which is not recommended.", said, diag.Run("force-unlock", "ID"))
+		d := Locked.New(diag.Error, "%s\n\nThe lock keeps several runs from writing the state at the same time. Wait until the other run has ended, or use -lock-timeout to wait for it. If the lock was left behind by a run that was killed, remove it by that ID:\n    %s\nFor most commands -lock=false works without a lock, which is not recommended.", said, diag.Run("force-unlock", id))
 		d.Err = err
 		return diag.List{d}
 	}
@@ -498,6 +506,7 @@ func (s *Session) put(ctx context.Context, next *state.Snapshot) error {
 	if err != nil {
 		return err
 	}
+	s.record(next)
 	s.saved = content{data: data, size: int64(len(data)), digest: digest}
 	if s.wrote, s.serial = true, next.Serial; s.journal != nil {
 		s.saved.data = nil // of a state that grows, and is written again and again

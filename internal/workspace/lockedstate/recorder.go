@@ -54,7 +54,7 @@ func (l *Claimed) Record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 	if diags := s.preflight(ctx, p); diags.HasErrors() {
 		return nil, diags
 	}
-	r, err := s.record(ctx, p, interrupted)
+	r, err := s.recorder(ctx, p, interrupted)
 	if err != nil {
 		return nil, diag.Unwritable.As("Failed to write the journal").List("Nothing was done, because the journal %s, which would remember it, can't be written: %s.", s.journalPath(), diag.Cause(err))
 	}
@@ -74,7 +74,7 @@ func (r *Recorder) giveUp() {
 	r.s.journal = nil
 }
 
-func (s *Session) record(ctx context.Context, p *plan.Plan, interrupted <-chan struct{}) (*Recorder, error) {
+func (s *Session) recorder(ctx context.Context, p *plan.Plan, interrupted <-chan struct{}) (*Recorder, error) {
 	start := p.Refreshed
 	if start == nil {
 		start = state.Empty()
@@ -100,7 +100,7 @@ func (s *Session) record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 	if r.w, err = journal.Start(s.Disk, s.journalPath(), s.journalBegin(), s.doubts, changes(s.base, start), s.sealsKeys()); err != nil {
 		return nil, err
 	}
-	s.journal, s.folded = r.w, false
+	s.journal, s.folded, s.began = r.w, false, s.Now()
 	go r.saveWhenInterrupted()
 	return r, nil
 }

@@ -1,11 +1,10 @@
-// Package statehistory lists earlier states, compares them with the present one, and checks which of
-// them can be restored.
-//
-// It owns everything to say of them, and going back. It doesn't ask anybody.
+// Package statehistory lists the history of a state: who wrote it by which command, what that
+// changed, and which earlier states can be restored. It doesn't ask anybody.
 package statehistory
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,15 +18,25 @@ import (
 // Of is the past of a state.
 type Of struct{ *lockedstate.Session }
 
-// A State is one that was kept.
+// A State is one of the history: the present one, one that was kept, or one of which only
+// the run is recorded.
 type State struct {
-	Serial  uint64
-	Until   time.Time // when it was replaced
+	Serial uint64
+	Now    bool             // it is the present one
+	Kept   bool             // one may go back to it
+	Until  time.Time        // when it was replaced; zero where that isn't known
+	Run    *lockedstate.Run // that wrote it; nil where none is recorded
+	// Objects are how many it has.
 	Objects int
+	// Changes are what differs from the state before; nil where that wasn't kept.
+	Changes []edit.Difference
 	// Differences are what going back to it would change in the state.
 	Differences []edit.Difference
 	Problems    diag.List // why it can't be read
 }
+
+// Any reports whether there is a history: a present state at least.
+func (s Of) Any() bool { return s.Base() != nil }
 
 // Serials are those of the states that one may try to go back to, the latest first.
 func (s Of) Serials() []uint64 {
@@ -43,19 +52,46 @@ func (s Of) Serials() []uint64 {
 	return list
 }
 
-// List reads the states that were kept, the latest first.
+// List reads the history, the latest state first. Of a state that isn't kept it has what the
+// record of its run has.
 func (s Of) List() []State {
-	var list []State
+	all, snapshots := map[uint64]*State{}, map[uint64]*state.Snapshot{}
+	at := func(serial uint64) *State {
+		if all[serial] == nil {
+			all[serial] = &State{Serial: serial}
+		}
+		return all[serial]
+	}
+	now := s.Base()
+	for _, r := range s.Runs() {
+		one := at(r.Serial)
+		one.Run, one.Objects = &r, r.Objects
+	}
 	for _, k := range s.History() {
-		one := State{Serial: k.Serial, Until: k.Until}
-		var snapshot *state.Snapshot
-		if snapshot, one.Problems = k.Read(); snapshot != nil {
-			one.Objects = len(snapshot.Objects)
-			if s.Base() != nil {
-				one.Differences = edit.Differences(s.Base(), snapshot)
+		one := at(k.Serial)
+		one.Until, one.Kept = k.Until, now != nil && k.Serial < now.Serial
+		if snapshots[k.Serial], one.Problems = k.Read(); snapshots[k.Serial] != nil {
+			one.Objects = len(snapshots[k.Serial].Objects)
+			if now != nil {
+				one.Differences = edit.Differences(now, snapshots[k.Serial])
 			}
 		}
-		list = append(list, one)
+	}
+	if now != nil {
+		one := at(now.Serial)
+		one.Now, one.Objects, snapshots[now.Serial] = true, len(now.Objects), now
+	}
+	var list []State
+	for _, serial := range slices.Backward(slices.Sorted(maps.Keys(all))) {
+		one := all[serial]
+		before := snapshots[serial-1]
+		if serial == 1 {
+			before = state.Empty()
+		}
+		if this := snapshots[serial]; this != nil && before != nil {
+			one.Changes = edit.Differences(before, this)
+		}
+		list = append(list, *one)
 	}
 	return list
 }

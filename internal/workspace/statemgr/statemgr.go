@@ -157,6 +157,7 @@ func (d *Keeper) SessionOptions(b *statebackend.Backend, o Options) (lockedstate
 		Saving:   d.Saving,
 		Damaged:  o.Damaged,
 		Program:  d.Program,
+		Command:  d.Command,
 		Version:  d.Dialect.Version(),
 		Registry: d.Dialect.Registry(),
 		Notice:   d.Notice,
