@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/suggest"
@@ -72,5 +73,29 @@ func propose(diags hcl.Diagnostics, s *hcl.BodySchema) {
 		if best := suggest.Name(given, names); best != "" {
 			d.Detail = fmt.Sprintf("%s Did you mean %q?", head, best)
 		}
+	}
+}
+
+// ProposeBeside proposes names for arguments and blocks of a body that its schema doesn't
+// have and finds no near name for, among names that have a meaning beside the schema.
+// Names within nested blocks stay as they are.
+func ProposeBeside(diags hcl.Diagnostics, body hcl.Body, arguments, blocks []string) {
+	native, ok := body.(*hclsyntax.Body)
+	if !ok || !diags.HasErrors() {
+		return
+	}
+	ask := func(at hcl.Range, given string, names []string) {
+		best := suggest.Proper(given, names)
+		for _, d := range diags {
+			if best != "" && d.Subject != nil && *d.Subject == at && strings.HasSuffix(d.Detail, " not expected here.") {
+				d.Detail += fmt.Sprintf(" Did you mean %q?", best)
+			}
+		}
+	}
+	for name, a := range native.Attributes {
+		ask(a.NameRange, name, arguments)
+	}
+	for _, b := range native.Blocks {
+		ask(b.TypeRange, b.Type, blocks)
 	}
 }

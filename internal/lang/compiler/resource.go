@@ -11,10 +11,21 @@ import (
 	"weir.dev/weir/internal/lang/syntax"
 )
 
-var (
-	managedSchema = syntax.Schema([]string{"count", "for_each", "provider", "depends_on"}, "lifecycle", "connection", "provisioner:type", "locals", "_")
-	dataSchema    = syntax.Schema([]string{"count", "for_each", "provider", "depends_on"}, "lifecycle", "locals", "_")
-)
+var managedSchema, dataSchema = metaSchema(addr.Managed), metaSchema(addr.Data)
+
+// metaSchema is what the language itself reads in a resource, with the block names that are
+// reserved for it.
+func metaSchema(m addr.Mode) *hcl.BodySchema {
+	arguments, blocks := program.Meta(m)
+	names := []string{"locals", "_"}
+	for _, name := range blocks {
+		if name == "provisioner" {
+			name += ":type"
+		}
+		names = append(names, name)
+	}
+	return syntax.Schema(arguments, names...)
+}
 
 // blockNames are what messages call a resource of a mode.
 var blockNames = map[addr.Mode]string{addr.Managed: "resource", addr.Data: "data", addr.Ephemeral: "ephemeral", addr.Action: "action", addr.List: "list"}

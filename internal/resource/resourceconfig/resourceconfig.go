@@ -46,6 +46,10 @@ func Configure(t *promise.Task, i *eval.Instance, sch *schema.Schema) (Config, d
 func ForCaller(t *promise.Task, i *eval.Instance, sch *schema.Schema, caller cty.Value) (Config, diag.List) {
 	ctx := i.Context(t, caller)
 	v, hd := sch.Block.Decode(i.Resource.Config.Body, ctx)
+	if hd.HasErrors() {
+		arguments, blocks := program.Meta(i.Addr.Name.Mode)
+		schema.ProposeBeside(hd, i.Resource.Config.Body, arguments, blocks)
+	}
 	diags := eval.Diagnostics(hd)
 	if diags.HasErrors() {
 		t.Fail()

@@ -12,6 +12,7 @@ import (
 
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/workspace/workdir"
 )
@@ -119,13 +120,21 @@ func (d *Declared) Recall(have *workdir.Backend) {
 // Declared opens a declared backend and makes its record.
 func (o Opener) Declared(d *Declared, prog *program.Program) (*Backend, *workdir.Backend, diag.List) {
 	var diags diag.List
+	missing := map[string]bool{}
 	for _, name := range d.schema.Names() {
 		if a := d.schema.Attributes[name]; a != nil && a.Required && d.Config.GetAttr(name).IsNull() {
+			missing[name] = true
 			diags.Add(diag.Missing.Error(d.block.Range, "The backend argument %q is required, but no definition was found. Set it in the block or with -backend-config.", name))
 		}
 	}
 	if diags.HasErrors() {
-		return nil, nil, diags
+		// All that is wrong is reported at once, such as a missing bucket and a missing region.
+		_, more := o.Open(d.Kind, d.Config, prog)
+		more = slices.DeleteFunc(more, func(one diag.Diagnostic) bool {
+			return len(one.Path) == 0 || missing[value.PathName(one.Path)]
+		})
+		locate(more, d.block)
+		return nil, nil, append(diags, more...)
 	}
 	b, diags := o.Open(d.Kind, d.Config, prog)
 	locate(diags, d.block)

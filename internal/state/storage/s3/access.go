@@ -88,7 +88,7 @@ func readAccess(r *backendconfig.Reader) access {
 		insecure:  r.Bool("insecure"),
 	}
 	if a.region == "" && r.Getenv("AWS_REGION") == "" && r.Getenv("AWS_DEFAULT_REGION") == "" {
-		r.Problem("region", "Missing region value", `The "region" attribute or the "AWS_REGION" or "AWS_DEFAULT_REGION" environment variables must be set.`)
+		r.Problem("region", "Missing region value", `The bucket's region isn't set. Set the argument region in the block or with -backend-config="region=NAME", or set the environment variable AWS_REGION or AWS_DEFAULT_REGION.`)
 	}
 	if a.region != "" && !r.Bool("skip_region_validation") && !regions().MatchString(a.region) {
 		r.Problem("region", "Invalid region value", "invalid AWS Region: %s", a.region)

@@ -87,6 +87,29 @@ func TestText(t *testing.T) {
 	golden(t, "compact.txt", Text(examples()[2:4], sources, Options{CompactWarnings: true}))
 }
 
+// TestReasons: errors that say the same of different objects are shown once, others each, up
+// to a limit.
+func TestReasons(t *testing.T) {
+	at := &hcl.Range{Filename: "main.tf", Start: hcl.InitialPos, End: hcl.InitialPos}
+	failed := func(address, why string) diag.Diagnostic {
+		return diag.Diagnostic{Severity: diag.Error, Summary: "Can't create", Detail: address + " failed: " + why, Address: address, Subject: at}
+	}
+	l := diag.List{failed("t.a", "no route"), failed("t.b", "no route"), failed("t.c", "no disk")}
+	got := Text(l, nil, Options{Plain: true, ConsolidateErrors: true})
+	if strings.Count(got, "Error:") != 2 || !strings.Contains(got, "no disk") || !strings.Contains(got, "one more similar error") {
+		t.Errorf("got %s", got)
+	}
+	for i := range 40 {
+		l = append(l, failed("t.d", strings.Repeat("x", i+1)))
+	}
+	if got = Text(l, nil, Options{Plain: true, ConsolidateErrors: true}); strings.Count(got, "Error:") != mostReasons+1 {
+		t.Errorf("%d are shown", strings.Count(got, "Error:"))
+	}
+	if got = Text(l, nil, Options{Plain: true}); strings.Count(got, "Error:") != len(l) {
+		t.Errorf("%d are shown", strings.Count(got, "Error:"))
+	}
+}
+
 // TestPrivate quotes of what may have secrets the lines that can't have any.
 func TestPrivate(t *testing.T) {
 	for line, quoted := range map[string]bool{

@@ -22,8 +22,9 @@ type Options struct {
 	// CompactWarnings shows warnings in two lines each, without detail, where
 	// there is no error beside them.
 	CompactWarnings bool
-	// ConsolidateWarnings and ConsolidateErrors show one of several
-	// diagnostics with the same summary, and a count of the others.
+	// ConsolidateWarnings shows one of several warnings with the same summary, and a count
+	// of the others. ConsolidateErrors does so for errors that also have the same detail, but
+	// for the object's address: different reasons are shown, up to mostReasons.
 	ConsolidateWarnings, ConsolidateErrors bool
 }
 
@@ -47,16 +48,26 @@ type group struct {
 	others int
 }
 
+// mostReasons is how many different errors with the same summary are shown.
+const mostReasons = 10
+
 func consolidate(l diag.List, o Options) []group {
 	type key struct {
 		severity diag.Severity
 		summary  string
+		detail   string // of an error
 		source   string // of a deprecation: different ones say different things
 	}
 	var groups []group
-	first := map[key]int{}
+	first, reasons := map[key]int{}, map[string]int{}
 	for _, d := range l {
 		k := key{severity: d.Severity, summary: d.Summary}
+		if d.Severity == diag.Error && reasons[d.Summary] < mostReasons {
+			k.detail = d.Detail
+			if address := d.Address; address != "" {
+				k.detail = strings.ReplaceAll(d.Detail, address, "")
+			}
+		}
 		if d.Deprecation != nil {
 			k.source = d.Deprecation.Source
 		}
@@ -72,6 +83,9 @@ func consolidate(l diag.List, o Options) []group {
 		}
 		if d.Subject != nil {
 			first[k] = len(groups)
+			if d.Severity == diag.Error {
+				reasons[d.Summary]++
+			}
 		}
 		groups = append(groups, group{d, 0})
 	}
