@@ -109,7 +109,7 @@ func (d *Directory) Initialize(ctx context.Context, o Initialization, told Initi
 		return diags
 	}
 	i.prog = prog
-	if more = d.checkModeFirst(ctx); more.HasErrors() {
+	if more = d.CheckMode(ctx); more.HasErrors() {
 		return more
 	}
 	var current *statebackend.Backend

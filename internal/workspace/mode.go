@@ -71,8 +71,8 @@ func (d *Directory) TerraformSign(ctx context.Context) string {
 	return d.evidence(c.Tree, s).Sign()
 }
 
-// checkModeFirst is checkMode before anything was loaded.
-func (d *Directory) checkModeFirst(ctx context.Context) diag.List {
+// CheckMode is checkMode before anything was loaded.
+func (d *Directory) CheckMode(ctx context.Context) diag.List {
 	if !d.modeUnchosen() {
 		return nil
 	}

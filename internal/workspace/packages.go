@@ -28,7 +28,7 @@ func (d *Directory) wanted(ctx context.Context, p *Packages) (install.Options, d
 		p.Platforms = []string{install.Platform}
 	}
 	diags := install.CheckPlatforms(p.Platforms)
-	if diags.Append(d.checkModeFirst(ctx)); diags.HasErrors() {
+	if diags.Append(d.CheckMode(ctx)); diags.HasErrors() {
 		return install.Options{}, diags
 	}
 	loaded, more := d.Configuration().Load(ctx, Loading{Vars: p.Vars})

@@ -76,8 +76,8 @@ var stateCommands = []*command{
 	},
 	{
 		Name:     "state history",
-		Synopsis: "List earlier states",
-		Long:     "weir stores the last 20 states in the data directory. For states that aren't in files on this machine, it does so only if they are encrypted.",
+		Synopsis: "List earlier states with author, command and changes",
+		Long:     "Lists the present state and the last 20 before it. Each has the author, command and time of its run, and how many managed objects that added (+), changed (~) and removed (-). weir records runs on this machine only, in the data directory. It keeps the content of earlier states there too, but for states in a backend only if they are encrypted.",
 		Setup:    setupStateHistory,
 	},
 	{
@@ -132,6 +132,10 @@ func (e *env) inState(ctx context.Context, f flags.State) *lockedstate.Session {
 
 // locked is inState for a command that changes the state.
 func (e *env) locked(ctx context.Context, o statemgr.Options, operation string) *lockedstate.Claimed {
+	if diags := e.directory.CheckMode(ctx); diags.HasErrors() {
+		e.Diags(diags)
+		return nil
+	}
 	s, diags := e.directory.State(ctx, o, operation)
 	e.Diags(diags)
 	return s
