@@ -317,7 +317,11 @@ func (r *run) run(t *promise.Task, id execgraph.ID) {
 			}
 		}
 	}
-	r.tell(event.Event{Kind: event.StepEnd, Step: id, Ending: ending})
+	e := event.Event{Kind: event.StepEnd, Step: id, Ending: ending}
+	if ending == event.Failed {
+		e.Text = r.steps[id].diags.Reason()
+	}
+	r.tell(e)
 	r.end(id, ending == event.Failed || ending == event.Skipped)
 }
 

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"slices"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -167,11 +166,8 @@ func (r invoking) call(s *step, inv *plan.Invocation, conn *providerclient.Conn,
 			diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "%s was invoked, but that can't be journalled: %s.", inv.Addr, err))
 		}
 	}
-	if n := slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }); n >= 0 {
-		e.Kind, e.Text = event.ActionErrored, diags[n].Summary
-		if diags[n].Detail != "" {
-			e.Text += ": " + diags[n].Detail
-		}
+	if diags.HasErrors() {
+		e.Kind, e.Text = event.ActionErrored, diags.Reason()
 	}
 	r.tell(e)
 	at := inv.Addr.String()

@@ -107,6 +107,20 @@ func (l *List) Add(ds ...Diagnostic) { *l = append(*l, ds...) }
 // Append appends another list.
 func (l *List) Append(other List) { *l = append(*l, other...) }
 
+// Reason is the first error in one text, its summary and detail; empty without one.
+func (l List) Reason() string {
+	for _, d := range l {
+		switch {
+		case d.Severity != Error:
+		case d.Detail == "":
+			return d.Summary
+		default:
+			return d.Summary + ": " + d.Detail
+		}
+	}
+	return ""
+}
+
 // HasErrors reports whether any diagnostic is an error.
 func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })

@@ -41,7 +41,7 @@ const (
 	PlanBegin                         // a plan is made; Count objects are in the state
 	PlanEnd                           //
 	ApplyBegin                        // Plan is carried out, at most Count calls at once
-	StepEnd                           // Step of that plan's graph has ended: Ending
+	StepEnd                           // Step of that plan's graph has ended: Ending, and Text is why it failed
 	ApplyEnd                          //
 	Slowed                            // a service was asked too often and is asked less now, or calls wait for a budget: Slowed
 )

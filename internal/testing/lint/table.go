@@ -121,7 +121,7 @@ var table = []row{
 	{"ui/approval", "plan/why", ""},
 	{"ui/snapshot", "moduletest/testfile", "engine/"},
 	{"ui/webui", "plan/execgraph", "ui/view/page"},
-	{"ui/webrun", "lang/program plan/edges workspace/statehistory state/journal moduletest/filewatch", ""},
+	{"ui/webrun", "lang/program plan/edges workspace/statehistory state/edit state/journal moduletest/filewatch", ""},
 	{"ui/daemon", "only core/diag", ""},
 	{"ui/daemonserver", "engine incremental/parsecache workspace/providersource sys/proc", "ui/cli"},
 	{"ui/telemetry", "only core/trace net/useragent net/sameorigin", ""},

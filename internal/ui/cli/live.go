@@ -59,6 +59,7 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 		return statehistory.GoBack(ctx, e.directory.Keeper, a.state.Options(), serial, e.program)
 	}
 	r.Apply = func(ctx context.Context, sink event.Sink, by webrun.Approver[*workspace.Work, *workspace.Outcome, workspace.Limits]) bool {
+		e.Erred.Store(false) // the exit code is that of the last plan and apply
 		e.directory = whole.With(whole.Reports)
 		defer e.directory.Close()
 		opening := a.opening(e, "apply")

@@ -21,6 +21,7 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/edges"
 	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/state/edit"
 	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/ui/output"
 	"weir.dev/weir/internal/ui/view"
@@ -62,9 +63,10 @@ type Approver[W Work, O, L any] interface {
 	Again(round int)
 }
 
-// A Past is the earlier states of a state: the serials of those that one may go back to, and
-// everything to say of all of them.
+// A Past is the history of a state: whether it has any, the serials that one may go back to,
+// and all of it.
 type Past interface {
+	Any() bool
 	Serials() []uint64
 	List() []statehistory.State
 }
@@ -191,14 +193,31 @@ func (r *Run[W, O, L]) Of(ctx context.Context, rule *func(*plan.Plan, diag.List)
 // back is before the serial of the state to go back to, in an answer.
 const back = "back "
 
-// earlier is what the page shows of earlier states.
+// earlier is the history as the page shows it.
 func (r *Run[W, O, L]) earlier(states []statehistory.State) (list []webui.Earlier) {
 	for _, s := range states {
-		one := webui.Earlier{Serial: s.Serial, Until: s.Until.Format(time.DateTime), Objects: s.Objects, Problem: r.Screen.PlainText(s.Problems)}
-		for _, d := range s.Differences {
-			one.Changes = append(one.Changes, string(d.Sign)+" "+d.Object.String())
+		one := webui.Earlier{
+			Serial: s.Serial, Now: s.Now, Objects: s.Objects, Changes: signed(s.Changes), Back: signed(s.Differences),
+			Problem: r.Screen.PlainText(s.Problems),
+		}
+		if !s.Until.IsZero() {
+			one.Until = s.Until.Format(time.DateTime)
+		}
+		if w := s.Run; w != nil {
+			one.Run = &webui.Run{
+				Who: w.Who, Command: w.Command, At: w.Ended.Local().Format(time.DateTime), Seconds: int(w.Ended.Sub(w.Began).Seconds()),
+				Added: w.Added, Changed: w.Changed, Removed: w.Removed,
+			}
 		}
 		list = append(list, one)
+	}
+	return list
+}
+
+func signed(differences []edit.Difference) []string {
+	var list []string
+	for _, d := range differences {
+		list = append(list, string(d.Sign)+" "+d.Object.String())
 	}
 	return list
 }
@@ -329,7 +348,7 @@ func (r *Run[W, O, L]) Planned(ctx context.Context, w W, made *plan.Plan, found 
 	r.follow(r.Tree(w))
 	if r.Past != nil {
 		before := r.Past(w)
-		if r.serials = before.Serials(); len(r.serials) > 0 {
+		if r.serials = before.Serials(); before.Any() {
 			r.Server.Remember(func() []webui.Earlier { return r.earlier(before.List()) })
 		}
 	}
@@ -400,7 +419,11 @@ func (r *Run[W, O, L]) stopped(p *plan.Plan) *ending {
 
 // event hands events to the page and to the screen.
 func (r *Run[W, O, L]) event(e event.Event) {
-	r.Server.Event(e)
+	shown := e
+	if e.Kind == event.StepEnd && e.Text != "" {
+		shown.Text = r.masked(e.Text)
+	}
+	r.Server.Event(shown)
 	r.times.Event(e)
 	if sink := r.Screen.Sink(); sink != nil {
 		sink(e)

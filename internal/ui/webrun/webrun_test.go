@@ -99,6 +99,7 @@ type round struct {
 // before are the serials of earlier states.
 type before []uint64
 
+func (b before) Any() bool         { return len(b) > 0 }
 func (b before) Serials() []uint64 { return b }
 func (b before) List() []statehistory.State {
 	i, err := addr.ParseInstance("sim.gone")
@@ -166,7 +167,7 @@ func startWith(t *testing.T, serials []uint64, rounds ...round) *stand {
 			if now.applied.HasErrors() {
 				ending = event.Failed
 			}
-			sink(event.Event{Kind: event.StepEnd, Step: execgraph.ID(i), Ending: ending})
+			sink(event.Event{Kind: event.StepEnd, Step: execgraph.ID(i), Ending: ending, Text: now.applied.Reason()})
 		}
 		by.Applied(now.plan, outcome{!now.applied.HasErrors()}, now.applied)
 		return !now.applied.HasErrors()
@@ -293,7 +294,7 @@ func TestFailure(t *testing.T) {
 		warning := diag.Unwritable.Warnings("A warning.")
 		s := start(t, round{plan: changing(t), found: warning, applied: append(failure("No such user me:"+sensitive+"."), warning...)})
 		s.answer(1, "approve")
-		s.want("planning planned problems ask answered applying count problems lived result ask")
+		s.want("planning planned problems ask answered applying count reason problems lived result ask")
 		text := s.get("events")
 		for _, part := range []string{"No such user me:(sensitive", "0 of 1 done, 1 failed", "The state is saved, serial 4.", "next       weir apply"} {
 			if !strings.Contains(text, part) {

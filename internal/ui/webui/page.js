@@ -48,7 +48,7 @@
     },
     answered: (m) => { state.ask = null; state.discarded = m.choice === "refuse" || state.discarded && m.choice === "end"; state.status = m.choice === "approve" ? "Approved." : m.choice === "again" ? "Planning again…" : m.choice.startsWith("back ") ? "Going back to serial " + m.choice.slice(5) + "…" : ""; },
     withdrawn: () => { state.ask = null; state.status = "The question was withdrawn."; },
-    applying: (m) => { state.ask = null; state.heading = "Applying…"; state.of = m.of; state.count = null; state.objects.clear(); tellSoon(); },
+    applying: (m) => { state.ask = null; state.earlier = false; state.heading = "Applying…"; state.of = m.of; state.count = null; state.objects.clear(); tellSoon(); },
     count: (m) => { state.count = m; },
     start: (m) => { state.running.set(m.call, { ...m }); become(m.name, { state: "running", word: m.word, at: m.at }); },
     word: (m) => { const one = state.running.get(m.call); if (one) { one.word = m.word; become(one.name, { word: m.word }); } },
@@ -57,6 +57,12 @@
       state.running.delete(m.call);
       if (one && m.failed) state.failures.push(one);
       if (one) become(one.name, { state: m.failed || state.objects.get(one.name).state === "failed" ? "failed" : "done", took: m.at - one.at });
+    },
+    reason: (m) => {
+      const one = state.failures.find((f) => f.name === m.name && !f.reason);
+      if (one) one.reason = m.text;
+      else state.failures.push({ name: m.name, reason: m.text });
+      become(m.name, { state: "failed", reason: m.text });
     },
     stopping: () => { state.stopping = true; },
     result: (m) => { state.result = m; state.end = null; state.running.clear(); state.heading = m.heading; state.mood = m.failed ? "failed" : ""; state.status = ""; state.over = true; },
@@ -69,24 +75,41 @@
     b.addEventListener("click", () => answer(plan, choice));
     return b;
   };
-  // Earlier states are read when somebody wants to see them. Each shows what going back
-  // changes before it can be gone back to.
+  // The history is read when somebody wants to see it. Each state shows what its run changed,
+  // and what going back changes before it can be gone back to.
   const past = async () => {
     const into = at("earlier").lastElementChild;
     if (!at("earlier").open || !state.ask) return;
     into.replaceChildren(make("p", "Reading…"));
     let list = [];
     try { list = await (await fetch("earlier")).json(); } catch { into.replaceChildren(make("p", "weir doesn't answer any more.")); return; }
-    into.replaceChildren(make("p", "Going back changes the state alone and not the infrastructure. The plan that comes next compares the two.", "quiet"), ...list.map((s) => {
-      const one = make("details");
-      one.append(make("summary", `Serial ${s.serial}: ${number(s.objects, "object")}, until ${s.until}`));
+    const signs = { "+": "create", "-": "delete", "~": "update" };
+    const diff = (changes) => {
+      const shown = changes.slice(0, mostShown), all = make("pre", "");
+      for (const c of shown) all.append(make("span", c + "\n", signs[c[0]] || ""));
+      if (changes.length > shown.length) all.append(`and ${changes.length - shown.length} more`);
+      return all;
+    };
+    const count = (sign, n) => make("span", sign + n, n ? signs[sign] : "quiet");
+    if (!list.length) { into.replaceChildren(make("p", "The state has no history yet.", "quiet")); return; }
+    into.replaceChildren(make("p", "Each entry is a state and the run that wrote it. Going back changes the state and not the infrastructure. The next plan compares the two.", "quiet"), ...list.map((s) => {
+      const one = make("details"), head = make("summary", `Serial ${s.serial}: ${number(s.objects, "object")}`), r = s.run;
+      if (s.now) head.append(" (now)");
+      if (r) {
+        const sums = make("span", "", "sums"), who = make("span", "", "quiet");
+        sums.append(count("+", r.added), " ", count("~", r.changed), " ", count("-", r.removed));
+        who.append(`${r.command} by ${r.who}, ${r.at}` + (r.seconds ? `, took ${elapsed(r.seconds * 1000)}` : ""));
+        head.append(" ", sums, " ", who);
+      } else head.append(make("span", s.until ? ` until ${s.until}, run not recorded` : " run not recorded", "quiet"));
+      one.append(head);
       if (s.problem) { one.append(make("pre", s.problem, "error")); return one; }
-      const shown = (s.changes || []).slice(0, mostShown);
-      const diff = make("pre", "");
-      for (const c of shown) diff.append(make("span", c + "\n", { "+": "create", "-": "delete", "~": "update" }[c[0]] || ""));
-      if ((s.changes || []).length > shown.length) diff.append(`and ${s.changes.length - shown.length} more`);
-      one.append(shown.length ? diff : make("p", "It has the objects of the present one.", "quiet"));
-      if (state.ask && state.ask.choices.includes("back " + s.serial)) one.append(button("Go back to serial " + s.serial, "back " + s.serial));
+      if (s.changes) one.append(make("p", s.changes.length ? "This run changed:" : "This run changed no object.", "quiet"));
+      if (s.changes && s.changes.length) one.append(diff(s.changes));
+      if (state.ask && state.ask.choices.includes("back " + s.serial)) {
+        one.append(make("p", s.back && s.back.length ? "Going back would change in the state:" : "It has the same objects as the present state.", "quiet"));
+        if (s.back && s.back.length) one.append(diff(s.back));
+        one.append(button("Go back to serial " + s.serial, "back " + s.serial));
+      }
       return one;
     }));
   };
@@ -117,7 +140,7 @@
     text("heading", state.heading);
     once("title", state.heading, () => { document.title = (at("part") ? at("part").textContent + ": " : "") + state.heading; });
     const going = state.of > 0;
-    text("status", lost ? "weir doesn't answer. It may have ended: see the terminal." : going ? progress() + (state.stopping && !state.end ? ". Stopping: what runs is awaited, nothing else is begun." : "") : state.status);
+    text("status", lost ? "weir doesn't answer. It may have ended: see the terminal." : going ? progress() + (state.stopping && !state.end && !state.over ? ". Stopping: what runs is awaited, nothing else is begun." : "") : state.status);
     const bar = at("bar"), c = state.count;
     bar.hidden = !going;
     const stoppable = going && !state.end && !state.over && !lost;
@@ -163,12 +186,15 @@
       at("problems").hidden = !state.problems.length;
       at("problems").replaceChildren(at("problems-head"), ...state.problems.map((p) => make("pre", p.text, p.errors ? "error" : "warning")));
     });
-    once("failures", state.failures.length, () => {
+    // At the end the problems have the reasons, with their places in the configuration.
+    const reasons = !state.over && !state.end;
+    once("failures", reasons + state.failures.map((f) => f.reason ? 2 : 1).join(), () => {
       at("failures").hidden = !state.failures.length;
       at("failures").querySelector("small").textContent = state.failures.length || "";
       at("failures").querySelector("ul").replaceChildren(...state.failures.slice(0, mostShown).map((f) => {
         const item = make("li");
-        item.append(make("code", f.name), " ", make("span", `failed while ${f.word}`, "delete"));
+        item.append(make("code", f.name), " ", make("span", f.word ? `failed while ${f.word}` : "failed", "delete"));
+        if (f.reason && reasons) item.append(make("pre", f.reason, "error"));
         return item;
       }), ...(state.failures.length > mostShown ? [make("li", `and ${state.failures.length - mostShown} more`)] : []));
     });

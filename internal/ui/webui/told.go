@@ -14,6 +14,7 @@ import (
 type counted struct {
 	looked, known int // objects that were queried, and that the state has
 	tally         *event.Tally
+	plan          *plan.Plan // that is applied
 }
 
 // Planning reports that a plan is made, and why another one if it is. All that was reported
@@ -35,17 +36,34 @@ func (s *Server) Loaded(document []byte) {
 	s.add("loaded", map[string]any{"plan": s.plan})
 }
 
-// An Earlier is a state from before, for a page that shows them.
+// An Earlier is a state of the history, for a page that shows them.
 type Earlier struct {
 	Serial  uint64 `json:"serial"`
-	Until   string `json:"until"`
+	Now     bool   `json:"now"`
+	Until   string `json:"until,omitempty"`
 	Objects int    `json:"objects"`
-	// Changes are what going back to it would change in the state: a sign and an address.
+	// Run is the run that wrote it, where one is recorded.
+	Run *Run `json:"run,omitempty"`
+	// Changes are what that run changed, and Back what going back to it would change in the
+	// state: a sign and an address each.
 	Changes []string `json:"changes"`
+	Back    []string `json:"back"`
 	Problem string   `json:"problem,omitempty"`
 }
 
-// Remember offers earlier states, which list reads when somebody wants to see them.
+// A Run says who wrote a state, by which command, when, and how many objects it added,
+// changed and removed.
+type Run struct {
+	Who     string `json:"who"`
+	Command string `json:"command"`
+	At      string `json:"at"`
+	Seconds int    `json:"seconds"`
+	Added   int    `json:"added"`
+	Changed int    `json:"changed"`
+	Removed int    `json:"removed"`
+}
+
+// Remember offers the history of the state, which list reads when somebody wants to see them.
 func (s *Server) Remember(list func() []Earlier) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +71,7 @@ func (s *Server) Remember(list func() []Earlier) {
 	s.add("earlier", nil)
 }
 
-// showEarlier sends everything to say of earlier states.
+// showEarlier sends the history.
 func (s *Server) showEarlier(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	list := s.earlier
@@ -63,8 +81,13 @@ func (s *Server) showEarlier(w http.ResponseWriter, _ *http.Request) {
 		all = append(all, list()...)
 	}
 	for i := range all {
-		for k, text := range all[i].Changes {
-			all[i].Changes[k] = sanitize.Line(text)
+		for _, list := range [][]string{all[i].Changes, all[i].Back} {
+			for k, text := range list {
+				list[k] = sanitize.Line(text)
+			}
+		}
+		if r := all[i].Run; r != nil {
+			r.Who, r.Command = sanitize.Line(r.Who), sanitize.Line(r.Command)
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -112,7 +135,8 @@ func (s *Server) End(heading, text string, failed bool) {
 	s.add("end", map[string]any{"heading": heading, "text": text, "failed": failed})
 }
 
-// Event is an event.Sink. Of values, ids and what provisioners say nothing is reported.
+// Event is an event.Sink. It shows no values, ids or output of provisioners, except in the
+// reason for a failure, which the caller has to have masked.
 func (s *Server) Event(e event.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +175,7 @@ func (s *Server) Event(e event.Event) {
 
 // begin reports that an apply begins.
 func (s *Server) begin(p *plan.Plan) {
-	s.counted.tally = event.Tallied(p)
+	s.counted.tally, s.counted.plan = event.Tallied(p), p
 	clear(s.running)
 	if s.counted.tally.Total > 0 {
 		s.add("applying", map[string]any{"of": s.counted.tally.Total})
@@ -165,6 +189,22 @@ func (s *Server) step(e event.Event) {
 	}
 	if _, counted := c.End(e.Step, e.Ending); counted {
 		s.add("count", map[string]any{"done": c.Done, "failed": c.Failed, "skipped": c.Skipped})
+	}
+	if e.Text != "" {
+		s.add("reason", map[string]any{"name": sanitize.Line(s.stepName(e)), "text": sanitize.Text(e.Text)})
+	}
+}
+
+// stepName is the name of a step's object, as messages about its calls have it.
+func (s *Server) stepName(e event.Event) string {
+	p := s.counted.plan
+	switch step := &p.Graph.Steps[e.Step]; {
+	case step.Object != nil:
+		return step.Object.String()
+	case step.Invocation > 0:
+		return p.Invocations[step.Invocation-1].Label()
+	default:
+		return step.Label()
 	}
 }
 

@@ -194,7 +194,7 @@ func story(t *testing.T, s *Server) {
 		{Kind: event.ApplyComplete, Addr: a, Action: plan.Create, IDKey: "id", IDValue: "secret-id"},
 		{Kind: event.StepEnd, Step: 0, Ending: event.Done},
 		{Kind: event.ApplyErrored, Addr: b, Action: plan.Update},
-		{Kind: event.StepEnd, Step: 1, Ending: event.Failed},
+		{Kind: event.StepEnd, Step: 1, Ending: event.Failed, Text: "No disk left: try\x1b another"},
 		{Kind: event.StepEnd, Step: 2, Ending: event.Skipped},
 		{Kind: event.Stopping},
 	} {
@@ -211,6 +211,8 @@ const told = `{"type":"planning","why":""}
 {"at":1000,"call":1,"failed":false,"type":"finish"}
 {"done":1,"failed":0,"skipped":0,"type":"count"}
 {"at":1000,"call":2,"failed":true,"type":"finish"}
+{"done":1,"failed":1,"skipped":0,"type":"count"}
+{"name":"aws_vpc.b","text":"No disk left: try␛ another","type":"reason"}
 {"done":1,"failed":1,"skipped":1,"type":"count"}
 {"type":"stopping"}
 {"errors":true,"text":"Error: no","type":"problems"}

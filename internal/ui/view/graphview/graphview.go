@@ -314,26 +314,19 @@ func OfSteps(p *plan.Plan, why *edges.Of) *Chart {
 // fold makes nodes of items, and says which one each item belongs to.
 func fold(items []item, needs [][]int, about string) (c *Chart, own []int) {
 	next := nearest(items, needs)
-	key := blocks
-	if distinct(items, key) > most {
-		for depth := deepest(items); depth > 0; depth-- {
-			key = modules(depth)
-			if distinct(items, key) <= most {
-				break
-			}
-		}
-		if distinct(items, key) > most {
-			key = types
-		}
-	}
+	key := folding(items)
 	c = &Chart{about: about}
 	at := map[string]int{}
 	own = make([]int, len(items))
+	alone := singles(items, key)
 	for i, it := range items {
 		if it.count == 0 {
 			continue
 		}
 		address, kind, module := key(it)
+		if alone[address] != "" {
+			address, kind, module = blocks(it) // a pattern that only one block has says less
+		}
 		n, known := at[address]
 		if !known {
 			n = len(c.Nodes)
@@ -397,16 +390,91 @@ func modules(depth int) key {
 	}
 }
 
+// numbered has a node for blocks whose names, and those of their modules, differ in numbers
+// only: terraform_data.web* stands for web1 and web2.
+func numbered(it item) (address, kind, module string) {
+	name := it.name.Name
+	name.Name = numbers(name.Name)
+	if module = numbers(it.name.Module.String()); module != "" {
+		return module + "." + name.String(), it.kind, module
+	}
+	return name.String(), it.kind, ""
+}
+
+// prefixed has a node for blocks of the root module whose names begin alike, up to the first
+// separator or number, and one for modules whose names differ in numbers only.
+func prefixed(it item) (address, kind, module string) {
+	if !it.name.Module.IsRoot() {
+		address, kind, _ = modules(1)(it)
+		return numbers(address), kind, ""
+	}
+	name := it.name.Name
+	if end := strings.IndexAny(name.Name, "_-0123456789"); end > 0 {
+		name.Name = name.Name[:end] + "*"
+	}
+	return name.String(), it.kind, ""
+}
+
 // types has a node for each type of the root module, beside its modules.
 func types(it item) (address, kind, module string) {
-	if it.name.Module.IsRoot() {
-		prefix := ""
-		if it.name.Name.Mode == addr.Data {
-			prefix = "data."
-		}
-		return prefix + it.name.Name.Type + ".*", it.kind, ""
+	if !it.name.Module.IsRoot() {
+		return prefixed(it)
 	}
-	return modules(1)(it)
+	name := it.name.Name
+	name.Name = "*"
+	return name.String(), it.kind, ""
+}
+
+// numbers replaces each number in a name by an asterisk.
+func numbers(name string) string {
+	var b strings.Builder
+	within := false
+	for _, r := range name {
+		digit := r >= '0' && r <= '9'
+		switch {
+		case digit && !within:
+			b.WriteByte('*')
+		case !digit:
+			b.WriteRune(r)
+		}
+		within = digit
+	}
+	return b.String()
+}
+
+// folding is the way to fold that leaves the most to see and gives few enough nodes: by block,
+// by names that differ in numbers, by module, by how names begin, or by type.
+func folding(items []item) key {
+	ways := []key{blocks, numbered}
+	for depth := deepest(items); depth > 0; depth-- {
+		ways = append(ways, modules(depth))
+	}
+	ways = append(ways, prefixed)
+	for _, way := range ways {
+		if distinct(items, way) <= most {
+			return way
+		}
+	}
+	return types
+}
+
+// singles are the patterns that only one block has, with its address.
+func singles(items []item, of key) map[string]string {
+	all := map[string]string{}
+	for _, it := range items {
+		if it.count == 0 {
+			continue
+		}
+		address, kind, _ := of(it)
+		switch first, known := all[address]; {
+		case kind == "module": // it stands for more than its blocks
+		case !known:
+			all[address] = it.address
+		case first != it.address:
+			all[address] = ""
+		}
+	}
+	return all
 }
 
 func distinct(items []item, of key) int {

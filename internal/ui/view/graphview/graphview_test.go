@@ -198,3 +198,45 @@ func TestFormats(t *testing.T) {
 		t.Error("a format called nonsense is found")
 	}
 }
+
+// TestPatterns: thousands of blocks have a node for each pattern of their names, with counts,
+// and a pattern of one block is that block.
+func TestPatterns(t *testing.T) {
+	at := func(module addr.Module, typ, name string) item {
+		r := addr.Resource{Module: module, Name: addr.Name{Mode: addr.Managed, Type: typ, Name: name}}
+		return item{r, r.String(), "resource", plan.Create, 1, true}
+	}
+	shown := func(items []item, needs [][]int) string {
+		var list []string
+		c, _ := fold(items, needs, "")
+		for i, n := range c.Nodes {
+			text := fmt.Sprintf("%s×%d", n.Address, n.Count)
+			for _, to := range c.Needs[i] {
+				text += ">" + c.Nodes[to].Address
+			}
+			list = append(list, text)
+		}
+		slices.Sort(list)
+		return strings.Join(list, " ")
+	}
+	var items []item
+	var needs [][]int
+	for i := range 100 {
+		items = append(items, at(addr.Root, "s3", fmt.Sprint("web", i)), at(addr.Root, "s3", fmt.Sprintf("db%d_disk", i)))
+		needs = append(needs, nil, []int{2 * i})
+	}
+	items, needs = append(items, at(addr.Root, "s3", "log7")), append(needs, []int{0})
+	if got := shown(items, needs); got != "s3.db*_disk×100>s3.web* s3.log7×1>s3.web* s3.web*×100" {
+		t.Errorf("numbers fold to %s", got)
+	}
+	items, needs = nil, nil
+	for i := range 300 {
+		m := addr.Root.Child(addr.Mod(fmt.Sprint("app", i)), addr.NoKey)
+		word := string(rune('a'+i/26%26)) + string(rune('a'+i%26))
+		items = append(items, at(m, "s3", "b"+word), at(addr.Root, "s3", "web_"+word), at(addr.Root, "s3", "db-"+word))
+		needs = append(needs, nil, []int{3 * i}, nil)
+	}
+	if got := shown(items, needs); got != "module.app*×300 s3.db*×300 s3.web*×300>module.app*" {
+		t.Errorf("beginnings fold to %s", got)
+	}
+}

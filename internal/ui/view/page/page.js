@@ -71,7 +71,7 @@
   const folds = new Map(), unfolded = new Set(), heads = [];
   if (rows.length > 200) {
     for (const row of rows) {
-      const key = row.dataset.kind + " " + row.querySelector(".address").textContent.replace(/\d+/g, "#");
+      const key = row.dataset.kind + " " + row.querySelector(".address").textContent.replace(/\d+/g, "*");
       if (!folds.has(key)) folds.set(key, []);
       folds.get(key).push(row);
     }
@@ -88,8 +88,9 @@
         apply();
       });
       say();
-      head.append(b);
-      heads.push({ head, members });
+      const state = make("span", "", "live");
+      head.append(b, state);
+      heads.push({ head, members, live: state });
       for (const row of members) row.fold = key;
       members[0].before(head);
     }
@@ -123,6 +124,7 @@
   const named = () => {
     const want = decodeURIComponent(location.hash.slice(1));
     const row = want && rows.find((r) => r.querySelector(".address").textContent === want);
+    if (row && row.fold !== undefined && !unfolded.has(row.fold)) heads.find((h) => h.members.includes(row)).head.firstElementChild.click();
     if (row) { row.firstElementChild.open = true; open(row.firstElementChild); row.scrollIntoView(); }
   };
   addEventListener("hashchange", named);
@@ -135,9 +137,10 @@
     for (const o of list) n[o.state]++;
     return n;
   };
+  const brief = (text) => { const line = text.replace(/\s+/g, " "); return line.length > 160 ? line.slice(0, 159) + "…" : line; };
   const phrase = (list, all) => {
     const n = sums(list), one = list[0];
-    if (all === 1 && one) return one.state === "running" ? `${one.word} ${of(Date.now() - one.at)}` : one.state === "done" ? `done in ${of(one.took)}` : "failed";
+    if (all === 1 && one) return one.state === "running" ? `${one.word} ${of(Date.now() - one.at)}` : one.state === "done" ? `done in ${of(one.took)}` : "failed" + (one.reason ? ": " + brief(one.reason) : "");
     return [n.running && `${n.running} running`, n.done && `${n.done} of ${all} done`, n.failed && `${n.failed} failed`].filter(Boolean).join(", ") || "waiting";
   };
   const live = () => {
@@ -145,11 +148,20 @@
       rowOf = new Map();
       data().rows.forEach((d, i) => { for (const c of d.changes || []) rowOf.set(c.address, i); });
     }
-    const byRow = new Map(), byBlock = new Map();
+    const byRow = new Map(), byBlock = new Map(), byNode = new Map();
+    const put = (map, key, list) => {
+      if (!map.has(key)) map.set(key, []);
+      for (const o of list) map.get(key).push(o);
+    };
     for (const [name, o] of objects) {
-      const i = rowOf.get(name), block = name.replace(/\[[^\]]*\]/g, "");
-      if (i !== undefined) byRow.set(i, [...(byRow.get(i) || []), o]);
-      byBlock.set(block, [...(byBlock.get(block) || []), o]);
+      const i = rowOf.get(name);
+      if (i !== undefined) put(byRow, i, [o]);
+      put(byBlock, name.replace(/\[[^\]]*\]/g, ""), [o]);
+    }
+    for (const h of heads) {
+      const list = h.members.flatMap((row) => byRow.get(Number(row.firstElementChild.dataset.row)) || []), n = sums(list);
+      h.live.textContent = objects.size ? phrase(list, h.members.length) : "";
+      h.live.className = "live " + (n.failed ? "failed" : n.running ? "running" : n.done ? "done" : "");
     }
     for (const row of rows) {
       const i = Number(row.firstElementChild.dataset.row), list = byRow.get(i) || [];
@@ -159,11 +171,22 @@
       if (at.textContent !== said) at.textContent = said;
       at.className = "live " + (n.failed ? "failed" : n.running ? "running" : n.done ? "done" : "");
     }
-    for (const node of document.querySelectorAll("g.node")) {
-      const words = node.querySelector("title").textContent.split(/\s+/);
-      const list = words.map((w) => byBlock.get(w.replace(/\[[^\]]*\]/g, ""))).find(Boolean) || [], n = sums(list);
+    for (const [block, list] of byBlock) put(byNode, nodeOf(block), list);
+    for (const { node } of nodes) {
+      const n = sums(byNode.get(node) || []);
       for (const c of ["failed", "running", "done"]) node.classList.toggle("is-" + c, c === (n.failed ? "failed" : n.running ? "running" : n.done ? "done" : ""));
     }
+  };
+  // A box of the graph stands for a block, a module, or blocks whose names have a pattern.
+  const nodes = [...document.querySelectorAll("g.node")].map((node) => {
+    const [address, kind] = node.querySelector("title").textContent.split("\n");
+    const form = address.replace(/\[[^\]]*\]/g, "").replace(/[.+?^${}()|[\]\\]/g, "\\$&").replace(/\*/g, "[^.]*");
+    return { node, form: new RegExp("^" + form + (kind.startsWith("module") ? "\\." : "$")) };
+  });
+  const found = new Map();
+  const nodeOf = (block) => {
+    if (!found.has(block)) found.set(block, nodes.find((n) => n.form.test(block))?.node);
+    return found.get(block);
   };
   addEventListener("message", (e) => {
     if (e.source !== parent || parent === window || !e.data || e.data.weir !== 1 || !Array.isArray(e.data.objects)) return;

@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/ui/view/graphview"
+	"weir.dev/weir/internal/ui/view/naturalsort"
 	"weir.dev/weir/internal/ui/view/progress"
 	"weir.dev/weir/internal/ui/view/sanitize"
 	"weir.dev/weir/internal/ui/view/steptimes"
@@ -203,7 +204,7 @@ func (t *times) take(byWhat map[string]*bar, p *plan.Plan, s *execgraph.Step, st
 // finish sets the bars in their order and to scale.
 func (t *times) finish(whole float64, any bool) {
 	slices.SortStableFunc(t.Bars, func(a, b *bar) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(a.What, b.What))
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), naturalsort.Compare(a.What, b.What))
 	})
 	if len(t.Bars) > mostBars {
 		var kept []*bar

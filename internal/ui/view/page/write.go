@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"strings"
+	"unicode/utf8"
 )
 
 // A writer writes markup. It is by hand, as template packages call methods by name and
@@ -150,7 +151,13 @@ func (w *writer) branch(b *branch) {
 
 func (w *writer) changes(rows []row) {
 	w.put(`<section id="changes" aria-labelledby="changes-head">` + "\n" +
-		`<h2 id="changes-head">Changes <small id="shown" role="status"></small></h2>` + "\n" + `<ol class="rows">` + "\n")
+		`<h2 id="changes-head">Changes <small id="shown" role="status"></small></h2>` + "\n")
+	// What is said of a row stands beside its address.
+	longest := 0
+	for _, r := range rows {
+		longest = max(longest, utf8.RuneCountInString(r.Address))
+	}
+	w.put(`<ol class="rows" style="--address: %dch">`+"\n", min(longest, 46)+3)
 	all(w, rows, w.row)
 	w.put("</ol>\n" + `<p id="none" hidden>No change is like that.</p>` + "\n</section>\n")
 }
