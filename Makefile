@@ -139,9 +139,15 @@ man: ## the manual as pages of man, in .cache/man
 docs: ## the pages as a site, in .cache/site; fails on links that lead nowhere
 	cd tools && go run ./site -root=.. -out=$(CURDIR)/.cache/site -version 0.1.0-dev
 
-pictures: build ## record docs/images/terminal.svg, and draw the chart from bench's recorded table
+# Chromium takes those of the pages, in the test that clicks through the demo.
+SHOTS := $(CURDIR)/.cache/shots
+pictures: build ## record make demo and its pages, docs/images, and draw the chart from bench's recorded table
 	scripts/record bin/weir docs/images/terminal.svg
 	bench/chart.py
+	rm -rf $(SHOTS) && mkdir -p $(SHOTS)
+	cd browser && WEIR=$(CURDIR)/bin/weir SHOTS=$(SHOTS) go test -count=1 -run 'TestDemo|TestBoard' ./...
+	cp $(SHOTS)/ui.png $(SHOTS)/run.png docs/images
+	cp $(SHOTS)/board-approve.png docs/images/board.png
 
 notice: ## write NOTICE anew: the licences of all modules that the program is made of
 	cd tools && go run ./notice

@@ -2,6 +2,7 @@
 # Takes a copy of the network of hosts through a run that is killed: plan, apply, kill,
 # recover, why, and a plan that finds nothing to do. It fails where a step doesn't do what
 # it is said to. Usage: examples/demo.sh PATH-OF-WEIR
+# With PAUSE=SECONDS each part has a screen of its own for so long: scripts/record films that.
 set -eu
 weir=$(realpath "$1")
 dir=$(mktemp -d)
@@ -10,11 +11,13 @@ cp "$(dirname "$0")"/hosts/main.tf "$dir"
 cd "$dir"
 unset TF_CLI_CONFIG_FILE 2>/dev/null || true
 
-say() { printf '\n\033[1m# %s\033[0m\n' "$1"; }
+rest() { [ -z "${PAUSE:-}" ] || { sleep "$PAUSE"; printf '\033[H\033[J'; }; }
+say() { rest; printf '\n\033[1m# %s\033[0m\n' "$1"; }
 run() { printf '\n\033[1m$ weir %s\033[0m\n' "$*"; "$weir" "$@"; }
 
 say "A plan holds every step of its apply."
 run init
+rest
 run plan -out=hosts.plan
 
 say "The apply is killed while a host is provisioned."
@@ -23,10 +26,11 @@ printf '\n\033[1m$ weir apply hosts.plan & sleep 2; kill -9 $!\033[0m\n'
 sleep 2
 kill -9 $pid
 wait $pid 2>/dev/null || true
+printf '\n\nKilled\n'
 
 say "Nothing is lost: the journal has what was created, and the next run takes over."
-run state list
 run recover
+run state list
 "$weir" state list | grep -q 'terraform_data.host\[2\]' || { echo "host[2] is lost" >&2; exit 1; }
 
 say "The rest is applied. What was killed while it was provisioned is replaced."
@@ -39,11 +43,13 @@ run why -var zone=south 'terraform_data.host[1]'
 say "A second plan finds nothing to do."
 run plan -detailed-exitcode
 
+rest
 cat <<END
 
 To plan, approve and follow an apply in the browser:
 
-    cd $(dirname "$weir" | sed 's,/bin$,,')/examples/hosts
-    $weir init
-    $weir ui
+    cd examples/hosts
+    ../../bin/weir init
+    ../../bin/weir ui
 END
+[ -z "${PAUSE:-}" ] || sleep "$PAUSE"

@@ -127,13 +127,24 @@ func (r *run) code() int {
 func do(t *testing.T, ctx context.Context, actions ...chromedp.Action) {
 	t.Helper()
 	if err := chromedp.Run(ctx, actions...); err != nil {
+		_ = chromedp.Run(ctx, shot(t, "error-"+t.Name()))
 		t.Fatal(err)
 	}
 }
 
 // says waits until a part of the page has a text.
 func says(selector, text string) chromedp.Action {
-	return chromedp.Poll(fmt.Sprintf("(document.querySelector(%q)||{}).innerText?.includes(%q)", selector, text), nil, chromedp.WithPollingTimeout(patience))
+	return chromedp.Poll(fmt.Sprintf("(document.querySelector(%q)||{}).innerText?.includes(%q)", selector, text), nil, chromedp.WithPollingTimeout(patience/3))
+}
+
+// choose gives a field of a form a value, as somebody who uses it does.
+func choose(field, value string) chromedp.Action {
+	return chromedp.Evaluate(fmt.Sprintf("(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event('input', { bubbles: true })); })()", field, value), nil)
+}
+
+// unfold opens an entry of the history.
+func unfold(n int) chromedp.Action {
+	return chromedp.Click(fmt.Sprintf("#earlier details:nth-of-type(%d) summary", n), chromedp.ByQuery)
 }
 
 func button(choice string) string { return "button[data-choice=" + choice + "]" }
@@ -145,6 +156,7 @@ func shot(t *testing.T, name string) chromedp.Action {
 		if dir == "" {
 			return nil
 		}
+		time.Sleep(3 * time.Second) // frames are drawn after they are there
 		var data []byte
 		if err := chromedp.CaptureScreenshot(&data).Do(ctx); err != nil {
 			return err
@@ -229,6 +241,11 @@ func TestFailure(t *testing.T) {
 resource "terraform_data" "good" {
   input = "a"
 }
+resource "terraform_data" "bad" {
+  provisioner "local-exec" {
+    command = "echo no disk left >&2; exit 4"
+  }
+}
 resource "terraform_data" "slow" {
   provisioner "local-exec" {
     command = "while ! test -e go; do sleep 0.1; done; echo no route to host >&2; exit 3"
@@ -239,15 +256,17 @@ resource "terraform_data" "after" {
 }
 `)
 	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")),
-		says("#running", "terraform_data.slow"), shot(t, "running"))
+		says("#running", "terraform_data.slow"), shot(t, "running"),
+		// What has failed is there with its reason while others run.
+		says("#failures", "terraform_data.bad failed while provisioning"), says("#failures", "exit status 4"), says("#failures", "no disk left"), says("h1", "Applying"), chromedp.Sleep(500*time.Millisecond), shot(t, "failing"))
 	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	do(t, ctx, says("h1", "Apply failed"), says("#problems", "exit status 3"), says("#end", "1 of 3 done"), says("#end", "because of terraform_data.slow"), says("#end", "weir apply"), shot(t, "failed"),
+	do(t, ctx, says("h1", "Apply failed"), says("#problems", "exit status 3"), says("#end", "1 of 4 done"), says("#end", "because of terraform_data.slow"), says("#end", "weir apply"), shot(t, "failed"),
 		says("#failures", "failed while provisioning"), scheme("dark"), shot(t, "failed-dark"), scheme("light"))
 	// Anything that is mended meanwhile is planned again, in the same page.
 	r.write("resource \"terraform_data\" \"good\" {\n  input = \"a\"\n}\n")
-	do(t, ctx, says("h1", "Plan: 0 to add, 0 to change, 1 to destroy"), chromedp.WaitVisible(button("approve")), shot(t, "again"), chromedp.Click(button("approve")), says("h1", "Apply complete!"))
+	do(t, ctx, says("h1", "Plan: 0 to add, 0 to change, 2 to destroy"), chromedp.WaitVisible(button("approve")), shot(t, "again"), chromedp.Click(button("approve")), says("h1", "Apply complete!"))
 	if code := r.code(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
@@ -297,16 +316,23 @@ func TestMany(t *testing.T) {
 	ctx := tab(t)
 	var config strings.Builder
 	for i := range 2000 {
-		fmt.Fprintf(&config, "resource \"terraform_data\" \"n%d\" {\n  input = %s\n}\n", i, input(i))
+		fmt.Fprintf(&config, "resource \"terraform_data\" %q {\n  input = %s\n}\n", name(i), input(i))
 	}
 	r := weir(t, config.String())
 	do(t, ctx, chromedp.Navigate(r.address), says("h1", "Plan: 2000 to add"), chromedp.WaitVisible(button("approve")), shot(t, "many"))
 	var paint, rows float64
 	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")),
-		chromedp.Evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime || 0", &paint))
+		chromedp.Poll("performance.getEntriesByName('first-contentful-paint')[0]?.startTime", &paint))
 	do(t, ctx, chromedp.Navigate(r.address+"plan/1"), chromedp.WaitVisible(".fold", chromedp.ByQuery), shot(t, "folded"), chromedp.Evaluate("document.querySelectorAll('.row').length", &rows))
 	if rows != 2000 {
 		t.Errorf("%.0f rows", rows)
+	}
+	// The graph has a box for each pattern of names, with its count.
+	var boxes string
+	do(t, ctx, chromedp.Evaluate("[...document.querySelectorAll('g.node title')].map((e) => e.textContent.split('\\n')[0]).sort().join(' ')", &boxes),
+		chromedp.Evaluate("document.querySelector('#graph-part').scrollIntoView()", nil), chromedp.Sleep(500*time.Millisecond), shot(t, "patterns"))
+	if boxes != "terraform_data.db* terraform_data.disk* terraform_data.dns* terraform_data.host* terraform_data.net*" {
+		t.Errorf("the boxes are %s", boxes)
 	}
 	var painted float64
 	do(t, ctx, chromedp.Evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime || 0", &painted))
@@ -322,7 +348,12 @@ func input(i int) string {
 	if i%40 == 0 {
 		return fmt.Sprintf("%q", fmt.Sprint("first ", i))
 	}
-	return fmt.Sprintf("terraform_data.n%d.output", i-1-i%7%(1+i%40/7))
+	return fmt.Sprintf("terraform_data.%s.output", name(i-1-i%7%(1+i%40/7)))
+}
+
+// name gives each 40 blocks the names of five tiers.
+func name(i int) string {
+	return fmt.Sprintf("%s%d", []string{"net", "disk", "host", "db", "dns"}[i%40/8], i)
 }
 
 // TestBefore: the configuration is there before a plan is, and the page goes back to an earlier
@@ -348,8 +379,9 @@ func TestBefore(t *testing.T) {
 	open := "document.querySelector('#earlier').open = true"
 	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("end")))
 	do(t, ctx, says("h1", "No changes"))
-	do(t, ctx, chromedp.WaitVisible("#earlier", chromedp.ByQuery), chromedp.Evaluate(open, nil), says("#earlier", "Serial 1: 5 objects"))
-	do(t, ctx, chromedp.Click("#earlier details summary", chromedp.ByQuery), says("#earlier", "+ terraform_data.node[2]"),
+	do(t, ctx, chromedp.WaitVisible("#earlier", chromedp.ByQuery), chromedp.Evaluate(open, nil), says("#earlier", "Serial 1: 5 objects"), says("#earlier", "Serial 2: 3 objects (now)"), says("#earlier", "+0 ~0 -2"))
+	do(t, ctx, unfold(1), says("#earlier", "- terraform_data.node[2]"),
+		unfold(2), says("#earlier", "Going back would change"),
 		shot(t, "earlier"), scheme("dark"), shot(t, "earlier-dark"), scheme("light"),
 		chromedp.Click("#earlier details button", chromedp.ByQuery), says("h1", "Plan: 0 to add, 0 to change, 2 to destroy"), says("#status", "Nothing is done"), chromedp.WaitVisible(button("refuse")), shot(t, "back"),
 		chromedp.Click(button("refuse")), says("h1", "Discarded"), chromedp.WaitVisible(button("end")), chromedp.Click(button("end")))
@@ -358,10 +390,9 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestBoard: the deployments of a stack are cards. Each leads to a page that takes the answer,
-// and its card follows; the pages stay until somebody ends that.
-func TestBoard(t *testing.T) {
-	ctx := tab(t)
+// deployments is a directory with a stack of three, one of which fails, that is initialized.
+func deployments(t *testing.T) *run {
+	t.Helper()
 	r := &run{t: t, dir: t.TempDir()}
 	for name, text := range map[string]string{
 		"main.tfcomponent.hcl": `
@@ -420,6 +451,14 @@ resource "terraform_data" "host" {
 	if out, err := begin.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %s", err, out)
 	}
+	return r
+}
+
+// TestBoard: the deployments of a stack are cards. Each leads to a page that takes the answer,
+// and its card follows; the pages stay until somebody ends that.
+func TestBoard(t *testing.T) {
+	ctx := tab(t)
+	r := deployments(t)
 	r.start("stacks", "ui")
 	card := func(n int) string { return fmt.Sprintf("#board li:nth-child(%d)", n) }
 	// press clicks, and waits for what the page that it leads to has.
@@ -436,6 +475,48 @@ resource "terraform_data" "host" {
 	do(t, ctx, says("h1", "Not everything was done"), says("#status", "1 done, 1 discarded, 1 failed"), shot(t, "board-end"), scheme("dark"), shot(t, "board-dark"), press(card(2)+" a", "#end"))
 	do(t, ctx, says("#problems", "exit status 3"), says("#end", "weir stacks apply -deployment=east"), press("nav a", button("end")))
 	do(t, ctx, chromedp.Focus(button("end"), chromedp.ByQuery), chromedp.KeyEvent("\r"))
+	if code := r.code(); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestApproveAll: the board shows only the cards that are asked for, and approves all plans
+// that wait at once.
+func TestApproveAll(t *testing.T) {
+	ctx := tab(t)
+	r := deployments(t)
+	r.start("stacks", "ui")
+	visible := func(want string) chromedp.Action {
+		return chromedp.Poll(fmt.Sprintf("[...document.querySelectorAll('#board li')].filter((e) => !e.hidden).map((e) => e.querySelector('h2').textContent).join() === %q", want), nil, chromedp.WithPollingTimeout(patience/3))
+	}
+	do(t, ctx, chromedp.Navigate(r.address), says("#status", "3 waiting for approval"), visible("canary,east,west"),
+		choose("#filter", "st"), visible("east,west"), shot(t, "board-filter"),
+		choose("#filter", ""), choose("#stage", "done"), visible(""), choose("#stage", ""), visible("canary,east,west"),
+		says("#all", "Approve all 3"), chromedp.Click("#all", chromedp.ByQuery), says("h1", "Not everything was done"), says("#status", "2 done, 1 failed"), shot(t, "board-all"),
+		chromedp.Click(button("end"), chromedp.ByQuery))
+	if code := r.code(); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestDemo: the network of hosts that make demo plays with, as its pages show it. The
+// pictures of README and docs/ui.md are made here.
+func TestDemo(t *testing.T) {
+	ctx := tab(t)
+	config, err := os.ReadFile(filepath.Join("..", "examples", "hosts", "main.tf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := weir(t, string(config))
+	do(t, ctx, chromedp.EmulateViewport(1180, 640), chromedp.Navigate(r.address), says("h1", "Plan: 4 to add"), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")),
+		says("#running", "terraform_data.host[2]"), says("#status", "2 of 4 done"), chromedp.Sleep(500*time.Millisecond), shot(t, "run"), says("h1", "Apply complete! Resources: 4 added"), shot(t, "times"))
+	if code := r.code(); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	r.run("-var=zone=south", "-replace=terraform_data.host[2]")
+	do(t, ctx, chromedp.Navigate(r.address), says("h1", "Plan: 1 to add, 3 to change, 1 to destroy"), chromedp.WaitVisible(button("approve")),
+		chromedp.Evaluate("document.querySelector('#earlier').open = true", nil), says("#earlier", "Serial 1: 4 objects (now)"), says("#earlier", "+4 ~0 -0"), says("#earlier", "ui by "), shot(t, "ui"), unfold(1), says("#earlier", "+ terraform_data.host[0]"), shot(t, "history"),
+		chromedp.Click(button("refuse")), says("h1", "Discarded"), chromedp.WaitVisible(button("end")), chromedp.Click(button("end")))
 	if code := r.code(); code != 1 {
 		t.Errorf("exit code %d", code)
 	}
