@@ -145,7 +145,7 @@ pictures: build ## record make demo and its pages, docs/images, and draw the cha
 	scripts/record bin/weir docs/images/terminal.svg
 	bench/chart.py
 	rm -rf $(SHOTS) && mkdir -p $(SHOTS)
-	cd browser && WEIR=$(CURDIR)/bin/weir SHOTS=$(SHOTS) go test -count=1 -run 'TestDemo|TestBoard' ./...
+	cd test/browser && WEIR=$(CURDIR)/bin/weir SHOTS=$(SHOTS) go test -count=1 -run 'TestDemo|TestBoard' ./...
 	cp $(SHOTS)/ui.png $(SHOTS)/run.png docs/images
 	cp $(SHOTS)/board-approve.png docs/images/board.png
 

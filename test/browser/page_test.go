@@ -503,7 +503,7 @@ func TestApproveAll(t *testing.T) {
 // pictures of README and docs/ui.md are made here.
 func TestDemo(t *testing.T) {
 	ctx := tab(t)
-	config, err := os.ReadFile(filepath.Join("..", "examples", "hosts", "main.tf"))
+	config, err := os.ReadFile(filepath.Join("..", "..", "examples", "hosts", "main.tf"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func TestHints(t *testing.T) {
 	}
 	root := filepath.Join("..", "..", "..")
 	err = filepath.WalkDir(filepath.Join(root, "internal"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "proof") || strings.Contains(path, "testing") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testing") {
 			return err
 		}
 		src, err := os.ReadFile(path)
@@ -229,7 +229,7 @@ func (p *proposer) text(path, text string, firsts, all map[string]bool) {
 		return // arguments of another program, or of a command that is tried above; scripts of shells
 	}
 	for _, m := range option.FindAllStringSubmatch(text, -1) {
-		if strings.Contains(filepath.ToSlash(path), "front/view/") {
+		if strings.Contains(filepath.ToSlash(path), "ui/view/") {
 			p.viewed[m[1]] = true
 		}
 		if !all[m[1]] {
