@@ -257,7 +257,7 @@ resource "terraform_data" "after" {
 `)
 	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")),
 		says("#running", "terraform_data.slow"), shot(t, "running"),
-		// What has failed is there with its reason while others run.
+		// A failure is there with its reason while others run.
 		says("#failures", "terraform_data.bad failed while provisioning"), says("#failures", "exit status 4"), says("#failures", "no disk left"), says("h1", "Applying"), chromedp.Sleep(500*time.Millisecond), shot(t, "failing"))
 	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)

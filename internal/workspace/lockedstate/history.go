@@ -200,8 +200,8 @@ func recorded(dir string) (names []string) {
 	return names
 }
 
-// Runs are the recorded runs, the latest first. What can't be read is left out, and so are
-// records of another state that was in the same place.
+// Runs are the recorded runs, the latest first, without unreadable records and those of
+// another state that was in the same place.
 func (s *Session) Runs() (list []Run) {
 	dir := s.runsDir()
 	if dir == "" {

@@ -152,7 +152,7 @@ func (w *writer) branch(b *branch) {
 func (w *writer) changes(rows []row) {
 	w.put(`<section id="changes" aria-labelledby="changes-head">` + "\n" +
 		`<h2 id="changes-head">Changes <small id="shown" role="status"></small></h2>` + "\n")
-	// What is said of a row stands beside its address.
+	// The text of a row stands beside its address.
 	longest := 0
 	for _, r := range rows {
 		longest = max(longest, utf8.RuneCountInString(r.Address))
