@@ -92,7 +92,7 @@ func TestText(t *testing.T) {
 func TestReasons(t *testing.T) {
 	at := &hcl.Range{Filename: "main.tf", Start: hcl.InitialPos, End: hcl.InitialPos}
 	failed := func(address, why string) diag.Diagnostic {
-		return diag.Diagnostic{Severity: diag.Error, Summary: "Can't create", Detail: address + " failed: " + why, Address: address, Subject: at}
+		return diag.Diagnostic{Severity: diag.Error, Summary: "Can't create", Detail: "It failed: " + why, Address: address, Subject: at}
 	}
 	l := diag.List{failed("t.a", "no route"), failed("t.b", "no route"), failed("t.c", "no disk")}
 	got := Text(l, nil, Options{Plain: true, ConsolidateErrors: true})

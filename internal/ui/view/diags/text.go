@@ -23,8 +23,8 @@ type Options struct {
 	// there is no error beside them.
 	CompactWarnings bool
 	// ConsolidateWarnings shows one of several warnings with the same summary, and a count
-	// of the others. ConsolidateErrors does so for errors that also have the same detail, but
-	// for the object's address: different reasons are shown, up to mostReasons.
+	// of the others. ConsolidateErrors does so for errors that also have the same detail:
+	// different reasons are shown, up to mostReasons.
 	ConsolidateWarnings, ConsolidateErrors bool
 }
 
@@ -64,9 +64,6 @@ func consolidate(l diag.List, o Options) []group {
 		k := key{severity: d.Severity, summary: d.Summary}
 		if d.Severity == diag.Error && reasons[d.Summary] < mostReasons {
 			k.detail = d.Detail
-			if address := d.Address; address != "" {
-				k.detail = strings.ReplaceAll(d.Detail, address, "")
-			}
 		}
 		if d.Deprecation != nil {
 			k.source = d.Deprecation.Source
