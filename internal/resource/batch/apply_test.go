@@ -128,7 +128,7 @@ func TestChanges(t *testing.T) {
 				t.Errorf("round %d: %s", n, got)
 			}
 			changes := many.Count("Apply")
-			if calls := many.Count("ApplyMany"); calls < changes/8 || calls > changes/2 || changes == 0 {
+			if calls := many.Count("ApplyMany"); calls < changes/16 || calls > changes/2 || changes == 0 {
 				t.Errorf("round %d: %s", n, many.Counts())
 			}
 		}

@@ -223,7 +223,7 @@ func TestMigrateUnfinished(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.Close()
-			if diags := migrate(); !diags.HasErrors() || !strings.Contains(diags.Err().Error(), "what is in doubt") {
+			if diags := migrate(); !diags.HasErrors() || !strings.Contains(diags.Err().Error(), "the objects in doubt") {
 				t.Errorf("something in doubt was left behind: %v", diags)
 			}
 		}

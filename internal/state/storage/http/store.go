@@ -209,7 +209,7 @@ func (s *store) Write(ctx context.Context, state []byte) error {
 		s.seen, s.wrote = saw(state, response), true
 		return nil
 	case http.StatusPreconditionFailed, http.StatusConflict:
-		return s.refused(ctx, &to, state, response)
+		return s.rejected(ctx, &to, state, response)
 	}
 	return status(response, uploading)
 }
@@ -228,8 +228,8 @@ func (s *store) upload(ctx context.Context, to *url.URL, state []byte) (httpcall
 	return s.do(ctx, s.updateMethod, to, state, header, uploading)
 }
 
-// refused finds out why an upload was refused.
-func (s *store) refused(ctx context.Context, to *url.URL, state []byte, response httpcall.Answer) error {
+// rejected finds out why the server rejected an upload.
+func (s *store) rejected(ctx context.Context, to *url.URL, state []byte, response httpcall.Answer) error {
 	_, now, err := s.get(ctx, nil)
 	switch {
 	case err != nil:
@@ -241,7 +241,7 @@ func (s *store) refused(ctx context.Context, to *url.URL, state []byte, response
 	case s.seen == nil || now.sum != s.seen.sum:
 		return storage.ErrChanged
 	case s.seen == nothing && response.Status == http.StatusPreconditionFailed:
-		// What is there without content counts as something. Without a condition, then.
+		// The server counts a state without content as one. Upload without a condition.
 		now = &seen{sum: nothing.sum}
 	case now.etag == s.seen.etag:
 		return status(response, uploading)
