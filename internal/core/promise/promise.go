@@ -33,11 +33,11 @@ type Runtime struct {
 	record Recorder
 }
 
-// A Recorder is told that one cell was read to compute another one, by their subjects, and
+// A Recorder receives each read of a cell that computes another one, by their subjects, and
 // through which reference, nil where none asked. Several tasks call it at once.
 type Recorder func(reader, read fmt.Stringer, via *hcl.Range)
 
-// Record has a recorder told of all reads. It is set before any task runs.
+// Record sets the recorder of all reads, before any task runs.
 func (rt *Runtime) Record(r Recorder) { rt.record = r }
 
 // NewRuntime makes a runtime for the given number of tasks that may block

@@ -3,8 +3,8 @@
 //
 // It owns the reasons. It evaluates the configuration again with the values of the
 // finished plan and follows what each cell reads, so that reasons name instances, not
-// blocks. Nothing of it runs unless somebody prints reasons. It refuses to call
-// providers, and to decide about the order.
+// blocks. It runs only when a command prints reasons. It never calls
+// providers and never decides about the order.
 package edges
 
 import (
@@ -53,8 +53,8 @@ var Reasons = []Reason{Reference, DependsOn, Triggered, Provider, Replace, KeepO
 type Edge struct {
 	Reason Reason
 	// References lead from the step to the object of the other one, the first one is
-	// written in the block of the step's object. There are none where the configuration
-	// doesn't say so.
+	// written in the block of the step's object. The list is empty without a
+	// reference in the configuration.
 	References []Hop
 	// Value is what flows along the edge: an address with the path of an attribute.
 	// It is empty where nothing does.
@@ -97,7 +97,7 @@ type Of struct {
 
 	users, leaves []execgraph.ID // by gate: one step that waits for it, one that it joins
 
-	search *search // of the step that was asked about last
+	search *search // of the last step
 }
 
 // written is a reference with the argument that it stands in.
@@ -426,7 +426,7 @@ func pathText(rest hcl.Traversal) string {
 }
 
 // A search goes from the cells of one step through everything that has no step of its
-// own, as far as it is asked for.
+// own, step by step.
 type search struct {
 	step  execgraph.ID
 	own   []fmt.Stringer
@@ -434,7 +434,7 @@ type search struct {
 	queue []fmt.Stringer
 }
 
-// from is where the search came to a cell from.
+// from has the cell from which the search reached a cell.
 type from struct {
 	cell fmt.Stringer
 	via  *hcl.Range
@@ -448,7 +448,7 @@ func newSearch(step execgraph.ID, own []fmt.Stringer) *search {
 	return s
 }
 
-// reach reports whether the search comes to a cell.
+// reach reports whether the search reaches a cell.
 func (o *Of) reach(to fmt.Stringer) bool {
 	s := o.search
 	for {

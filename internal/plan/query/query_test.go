@@ -193,8 +193,8 @@ func TestProblems(t *testing.T) {
 		t.Errorf("got %v", diags)
 	}
 	answers := map[string]provider.ListResult{
-		"has told no identity": {Name: "a"},
-		"has told attributes":  {Name: "a", Identity: cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal("i")}), Object: cty.EmptyObjectVal},
+		"returned no identity": {Name: "a"},
+		"returned attributes":  {Name: "a", Identity: cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal("i")}), Object: cty.EmptyObjectVal},
 		"said so":              {Diags: diag.List{{Severity: diag.Error, Summary: "said so", Detail: "It said so."}}},
 	}
 	for want, answer := range answers {

@@ -125,7 +125,7 @@ func (g *Grid) scale(r *rand.Rand, b *Strip) {
 func (g *Grid) refer(r *rand.Rand) {
 	a, b := g.Blocks[r.IntN(len(g.Blocks))], g.Blocks[r.IntN(len(g.Blocks))]
 	if a == b {
-		return // a block can't refer to itself in other engines
+		return // OpenTofu rejects a block that refers to itself
 	}
 	from, to := Spot{a.Label, a.key(r.IntN(gridKeys))}, Spot{b.Label, b.key(r.IntN(gridKeys))}
 	if g.rank[from] < g.rank[to] {

@@ -256,7 +256,7 @@ func (g *Grid) play(r *runner, step Step) (again bool, _ *Failure) {
 	}
 	f := r.settled()
 	if f != nil && f.Kind == "state isn't settled" {
-		// The next plan narrows what the state says of an object that it leaves alone. It
+		// The next plan narrows the stored dependencies of an object that it leaves as it is. It
 		// doesn't change the object, so it isn't what this test is for.
 		r.stats.Skipped++
 		return false, nil
@@ -265,7 +265,7 @@ func (g *Grid) play(r *runner, step Step) (again bool, _ *Failure) {
 }
 
 // TestGrids plays random histories whose instances refer to single instances of other
-// blocks, in both directions. The cloud refuses to delete what is in use. No run fails
+// blocks, in both directions. The cloud fails to delete an object that is in use. No run fails
 // because of the order, and plans do what the model says: nothing is replaced or read late
 // unless something that it uses changes.
 func TestGrids(t *testing.T) {
