@@ -488,11 +488,15 @@ func (b *builder) leftOf(n *promise.Node) int {
 	return b.left[n]
 }
 
-// addStateEdges adds what is stored with the objects. Where the state doesn't narrow
-// dependencies, because another program has written it, the configuration does, as long as it
-// leads to the same resources; p is nil where that isn't known.
+// addStateEdges adds what is stored with the objects. The state may narrow no dependency of a
+// circle of blocks, because another program has written it. Then the configuration narrows
+// them, as long as it leads to the same resources; p is nil where that isn't known.
+//
+// Elsewhere a dependency that isn't narrowed means all instances: an update that releases one
+// of them comes before its deletion.
 func (b *builder) addStateEdges(p *plan.Plan) {
 	members := sync.OnceValue(b.members)
+	circular := sync.OnceValue(b.inCircles)
 	for i, o := range b.objects {
 		if o.Stored == nil {
 			continue
@@ -502,7 +506,7 @@ func (b *builder) addStateEdges(p *plan.Plan) {
 			deps = b.in.Written(o.Addr.Instance)
 		}
 		uses := o.Stored.Uses
-		if c := o.Change; uses == nil && p != nil && c != nil && len(c.Uses) > 0 && !c.Moved() && slices.Equal(deps, p.DependenciesOf(c)) {
+		if c := o.Change; uses == nil && p != nil && c != nil && len(c.Uses) > 0 && !c.Moved() && slices.Equal(deps, p.DependenciesOf(c)) && circular()[o.Previous.Resource.Erase()] {
 			uses = p.UsesOf(c)
 		}
 		one := func(at addr.Instance) {
@@ -520,6 +524,50 @@ func (b *builder) addStateEdges(p *plan.Plan) {
 		}
 		Needed(*o.Previous, deps, uses, there, some, one, all)
 	}
+}
+
+// inCircles are the resources whose stored dependencies lead back to them, where the state
+// narrows none of the circle. In a circle that weir stored, it narrows at least one: there is
+// no circle of instances.
+func (b *builder) inCircles() map[addr.Resource]bool {
+	number := map[addr.Resource]int{}
+	var all []addr.Resource
+	var leads, last [][]int
+	of := func(r addr.Resource) int {
+		n, known := number[r]
+		if !known {
+			n = len(all)
+			number[r] = n
+			all, leads, last = append(all, r), append(leads, nil), append(last, nil)
+		}
+		return n
+	}
+	narrowed := map[int]bool{}
+	for _, o := range b.objects {
+		if o.Stored == nil || len(o.Stored.Dependencies) == 0 {
+			continue
+		}
+		from := of(o.Previous.Resource.Erase())
+		narrowed[from] = narrowed[from] || o.Stored.Uses != nil
+		var list []int
+		for _, dep := range o.Stored.Dependencies {
+			list = append(list, of(dep))
+		}
+		if !slices.Equal(list, last[from]) { // instances of a block mostly have the same
+			last[from] = list
+			leads[from] = append(leads[from], list...)
+		}
+	}
+	in := map[addr.Resource]bool{}
+	for _, circle := range order.Circles(leads) {
+		if slices.ContainsFunc(circle, func(n int) bool { return narrowed[n] }) {
+			continue
+		}
+		for _, n := range circle {
+			in[all[n]] = true
+		}
+	}
+	return in
 }
 
 // Needed goes over what an object of the user depends on, as the state has it:
