@@ -165,3 +165,71 @@ func TestReaches(t *testing.T) {
 		t.Error("it tells of what goes alone")
 	}
 }
+
+// TestShare gives changes that say the same one copy of it, and only those.
+func TestShare(t *testing.T) {
+	provider := func(name string) *addr.ProviderConfig {
+		return &addr.ProviderConfig{Provider: addr.OpenTofu.Provider(name)}
+	}
+	uses := func(key string) []Uses { return []Uses{{Resource: 1, Instances: []addr.Instance{at(t, key).Instance}}} }
+	one := &Change{Addr: at(t, "a.b[0]"), Provider: provider("a"), Dependencies: []int32{0, 1}, Uses: uses("c.d[0]")}
+	same := &Change{Addr: at(t, "a.b[1]"), Provider: provider("a"), Dependencies: []int32{0, 1}, Uses: uses("c.d[0]")}
+	same.Share(one)
+	if same.Provider != one.Provider || &same.Dependencies[0] != &one.Dependencies[0] || &same.Uses[0] != &one.Uses[0] {
+		t.Errorf("%+v doesn't share with %+v", same, one)
+	}
+	other := &Change{Addr: at(t, "a.c"), Provider: provider("b"), Dependencies: []int32{0}, Uses: uses("c.d[1]")}
+	other.Share(one)
+	if other.Provider == one.Provider || len(other.Dependencies) != 1 || SameUses(other.Uses, one.Uses) || other.Addr.Name.Name != "c" {
+		t.Errorf("%+v took something else", other)
+	}
+}
+
+// TestDependencies names what a change depends on, as lists of numbers say it.
+func TestDependencies(t *testing.T) {
+	p := &Plan{Resources: []addr.Resource{at(t, "a.b").Resource, at(t, "c.d").Resource}}
+	plain := &Change{Addr: at(t, "x.y")}
+	narrowed := &Change{Addr: at(t, "x.z[1]"), Dependencies: []int32{0, 1}, Uses: []Uses{{Resource: 0, SameKey: true}, {Resource: 1, Instances: []addr.Instance{at(t, "c.d[2]").Instance}}}}
+	p.Changes = []*Change{plain, narrowed}
+	if p.DependenciesOf(plain) != nil || p.UsesOf(plain) != nil {
+		t.Error("a change without dependencies has some")
+	}
+	if got := fmt.Sprint(p.DependenciesOf(narrowed)); got != "[a.b c.d]" {
+		t.Errorf("dependencies %s", got)
+	}
+	if got := fmt.Sprint(p.UsesOf(narrowed)); got != "[{a.b true []} {c.d false [c.d[2]]}]" {
+		t.Errorf("uses %s", got)
+	}
+	if SameUses(nil, []Uses{}) || !SameUses(narrowed.Uses, slices.Clone(narrowed.Uses)) {
+		t.Error("no list and an empty one say different things")
+	}
+}
+
+func TestPrevious(t *testing.T) {
+	from := at(t, "a.old").Instance
+	for _, test := range []struct {
+		change Change
+		was    string
+		moved  bool
+	}{
+		{Change{Addr: at(t, "a.new")}, "a.new", false},
+		{Change{Addr: at(t, "a.new"), From: &from}, "a.old", true},
+		{Change{Addr: at(t, "a.old"), From: &from}, "a.old", false},
+	} {
+		if was := test.change.Previous().String(); was != test.was || test.change.Moved() != test.moved {
+			t.Errorf("%s was %s, moved %t; want %s, %t", test.change.Addr, was, test.change.Moved(), test.was, test.moved)
+		}
+	}
+}
+
+// TestLeftOutWith keeps the earliest time.
+func TestLeftOutWith(t *testing.T) {
+	early, late := time.Unix(1, 0), time.Unix(2, 0)
+	var none *LeftOut
+	if none.With(0, early) != nil {
+		t.Error("nothing was left out")
+	}
+	if got := none.With(2, late).With(3, early).With(0, time.Unix(0, 0)); got.Objects != 5 || !got.Since.Equal(early) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -108,7 +108,7 @@ func TestForeign(t *testing.T) {
 		{"empty", nil, "isn't a saved plan"},
 		{"text", []byte("hello"), "isn't a saved plan"},
 		{"archive", archive("a.txt"), "isn't a saved plan"},
-		{"another engine", archive("tfplan", "tfstate"), "another engine"},
+		{"another program", archive("tfplan", "tfstate"), "saved by another program"},
 		{"wrong digest", archive("weir.json", "digest"), "digest doesn't match"},
 		{"twice", archive("a", "a"), "two entries"},
 	} {
