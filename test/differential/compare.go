@@ -453,10 +453,12 @@ func emptied(v any) bool {
 
 var (
 	uuid       = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	deposedKey = regexp.MustCompile(`\(deposed object [0-9a-f]{8}\)`)
 	sourceHost = regexp.MustCompile(`registry\.(opentofu\.org|terraform\.io)/`)
 )
 
 func mask(text string) string {
+	text = deposedKey.ReplaceAllString(text, "(deposed object)")
 	return sourceHost.ReplaceAllString(uuid.ReplaceAllString(text, "<uuid>"), "")
 }
 

@@ -170,7 +170,7 @@ var (
 const (
 	inComponents = "It belongs into a file that ends in .tfcomponent.hcl."
 	inSettings   = "Where states are, and how they are encrypted, belongs into a file that ends in .tfbackend.hcl."
-	oneEach      = "Each has its own block; put common values in locals."
+	oneEach      = "Each has a block of its own; put common values in locals."
 )
 
 // Choose finds deployments by name.

@@ -107,10 +107,10 @@ func (nothing) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error { return nil
 // An evil provider is an honest one that misbehaves in one call. Both protocols have the
 // same messages but for schemas, so that it works on those of protocol 6.
 type evil struct {
-	honest         *honest
-	call, does     string
-	protocol       string
-	changed, asked bool
+	honest     *honest
+	call, does string
+	protocol   string
+	changed    bool
 }
 
 // note appends a line to the log.

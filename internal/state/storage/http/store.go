@@ -32,9 +32,6 @@ type client struct {
 	patience time.Duration
 }
 
-// maxState limits what is read from a server, as a guard for memory.
-const maxState = 4 << 30
-
 // do sends a request until the server answers it. The error says what the request was for.
 func (c *client) do(ctx context.Context, method string, to *url.URL, body []byte, header http.Header, what string) (httpcall.Answer, error) {
 	a, _, err := c.count(ctx, method, to, body, header, what)

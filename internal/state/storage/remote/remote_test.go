@@ -314,7 +314,7 @@ func TestConnect(t *testing.T) {
 		}, "TF_TOKEN_app_example_com"},
 		"bad token":  {with(nil, "name", "w", "token", "x"), nil, "doesn't take the token"},
 		"no service": {with(nil, "name", "w"), func(h *storage.Hosts) { h.Services[host] = map[string]any{"modules.v1": "/"} }, "has no service tfe.v2"},
-		"nonsense":   {with(nil, "name", "w"), func(h *storage.Hosts) { h.Services[host] = map[string]any{"tfe.v2": "file:///x"} }, "can't be used"},
+		"nonsense":   {with(nil, "name", "w"), func(h *storage.Hosts) { h.Services[host] = map[string]any{"tfe.v2": "file:///x"} }, "invalid address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := environment(url, nil)
