@@ -32,6 +32,9 @@ const extraFile = "command-line.weir.tf"
 // OpenImport opens the configuration with an import for each object and nothing
 // else in view.
 func (d *Directory) OpenImport(ctx context.Context, o Opening, wanted []planoptions.Import) (*Import, diag.List) {
+	if diags := d.CheckMode(ctx); diags.HasErrors() {
+		return nil, diags
+	}
 	w, diags := d.Open(ctx, d.Configuration(), o)
 	if w == nil {
 		return nil, diags
