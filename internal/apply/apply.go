@@ -351,7 +351,7 @@ func (r *run) turn(s *step) event.Ending {
 func (r *run) skip(s *step) {
 	if s.Kind == execgraph.Provision {
 		if made := r.outcome(s, execgraph.Apply).made; made != nil {
-			provisioning{r}.provisioned(made, false)
+			r.provisioned(made, false)
 		}
 	}
 }
@@ -462,9 +462,9 @@ func (r *run) perform(t *promise.Task, s *step, out *outcome) diag.List {
 	case execgraph.RestoreDeposed:
 		return r.restore(s)
 	case execgraph.Provision:
-		return provisioning{r}.provision(t, s, out)
+		return r.provision(t, s, out)
 	case execgraph.ProvisionDestroy:
-		return provisioning{r}.provisionDestroy(t, s)
+		return r.provisionDestroy(t, s)
 	case execgraph.Destroy:
 		return r.destroy(t, s, out)
 	case execgraph.Forget:
@@ -481,7 +481,7 @@ func (r *run) perform(t *promise.Task, s *step, out *outcome) diag.List {
 	case execgraph.Output:
 		return r.output(t, s)
 	case execgraph.Invoke:
-		return invoking{r}.invoke(t, s)
+		return r.invoke(t, s)
 	}
 	return nil
 }

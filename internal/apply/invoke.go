@@ -18,12 +18,9 @@ import (
 	"weir.dev/weir/internal/resource/resourceconfig"
 )
 
-// An invoking invokes actions.
-type invoking struct{ *run }
-
 // invoke does one invocation, unless the change that it is for failed or its
 // condition isn't true in the end.
-func (r invoking) invoke(t *promise.Task, s *step) diag.List {
+func (r *run) invoke(t *promise.Task, s *step) diag.List {
 	inv := r.Plan.Invocations[s.Invocation-1]
 	caller, happens := r.caller(s, inv)
 	if !happens {
@@ -40,7 +37,7 @@ func (r invoking) invoke(t *promise.Task, s *step) diag.List {
 	if diags.HasErrors() || t.Current().Failed() {
 		return diags
 	}
-	diags.Append(r.call(s, inv, conn, config, action))
+	diags.Append(r.callAction(s, inv, conn, config, action))
 	if !diags.HasErrors() {
 		return diags
 	}
@@ -61,7 +58,7 @@ func (r invoking) invoke(t *promise.Task, s *step) diag.List {
 
 // caller is the instance that an invocation is for, as it is then. happens is false where
 // its change failed.
-func (r invoking) caller(s *step, inv *plan.Invocation) (v cty.Value, happens bool) {
+func (r *run) caller(s *step, inv *plan.Invocation) (v cty.Value, happens bool) {
 	switch {
 	case inv.Event == 0 || inv.Event.Ends():
 		return cty.NilVal, true
@@ -81,7 +78,7 @@ func (r invoking) caller(s *step, inv *plan.Invocation) (v cty.Value, happens bo
 }
 
 // wanted reports whether the trigger's condition is true.
-func (r invoking) wanted(t *promise.Task, inv *plan.Invocation) (bool, diag.List) {
+func (r *run) wanted(t *promise.Task, inv *plan.Invocation) (bool, diag.List) {
 	if inv.Event == 0 || inv.Event.Ends() {
 		return true, nil
 	}
@@ -102,7 +99,7 @@ func (r invoking) wanted(t *promise.Task, inv *plan.Invocation) (bool, diag.List
 }
 
 // config is what an action is configured with now, with its block.
-func (r invoking) config(t *promise.Task, inv *plan.Invocation, conn *providerclient.Conn, caller cty.Value) (cty.Value, *eval.Instance, diag.List) {
+func (r *run) config(t *promise.Task, inv *plan.Invocation, conn *providerclient.Conn, caller cty.Value) (cty.Value, *eval.Instance, diag.List) {
 	if inv.Event.Ends() {
 		v, _ := inv.Config.UnmarkDeep()
 		return v, r.standIn(inv.Addr), nil
@@ -131,12 +128,12 @@ func (r invoking) config(t *promise.Task, inv *plan.Invocation, conn *providercl
 	return config.Value, action, diags
 }
 
-// call has the provider do it.
-func (r invoking) call(s *step, inv *plan.Invocation, conn *providerclient.Conn, config cty.Value, action *eval.Instance) diag.List {
+// callAction has the provider do it.
+func (r *run) callAction(s *step, inv *plan.Invocation, conn *providerclient.Conn, config cty.Value, action *eval.Instance) diag.List {
 	var diags diag.List
 	begun := false
 	e := event.Event{Kind: event.ActionStart, Step: s.id, Invocation: inv, Addr: addr.Object{Instance: inv.Object}}
-	r.run.call(ratelimit.Once, conn.Addr.Provider, inv.Addr.Name, func(ctx context.Context) diag.List {
+	r.call(ratelimit.Once, conn.Addr.Provider, inv.Addr.Name, func(ctx context.Context) diag.List {
 		if r.halted() {
 			return nil
 		}

@@ -21,12 +21,9 @@ import (
 	"weir.dev/weir/internal/resource/instance"
 )
 
-// A provisioning runs the provisioners of objects.
-type provisioning struct{ *run }
-
 // provision runs the creation-time provisioners of an instance, one after the
 // other. The instance is complete when they have.
-func (r provisioning) provision(t *promise.Task, s *step, out *outcome) diag.List {
+func (r *run) provision(t *promise.Task, s *step, out *outcome) diag.List {
 	c := r.outcome(s, execgraph.Apply).made
 	i := c.op.instance
 	diags := r.runProvisioners(t, *s.Object, i, i.Resource.Provisioners, false, c.value)
@@ -41,7 +38,7 @@ func (r provisioning) provision(t *promise.Task, s *step, out *outcome) diag.Lis
 
 // provisioned reports that an object is complete, which it isn't before its provisioners have
 // ended, or that it won't be.
-func (r provisioning) provisioned(c *created, well bool) {
+func (r *run) provisioned(c *created, well bool) {
 	e := event.Event{Kind: event.ApplyErrored, Addr: c.op.change.Addr, Action: plan.Create}
 	if well {
 		e.Kind = event.ApplyComplete
@@ -52,7 +49,7 @@ func (r provisioning) provisioned(c *created, well bool) {
 
 // provisionDestroy runs the destruction-time provisioners of an object: those
 // of its resource, or of the removed block that ended it.
-func (r provisioning) provisionDestroy(t *promise.Task, s *step) diag.List {
+func (r *run) provisionDestroy(t *promise.Task, s *step) diag.List {
 	if r.object(*s.Object) == nil {
 		return nil
 	}
@@ -69,7 +66,7 @@ func (r provisioning) provisionDestroy(t *promise.Task, s *step) diag.List {
 	return r.runProvisioners(t, *s.Object, standIn, block.Provisioners, true, self)
 }
 
-func (r provisioning) runProvisioners(t *promise.Task, o addr.Object, i *eval.Instance, list []*program.Provisioner, onDestroy bool, self cty.Value) diag.List {
+func (r *run) runProvisioners(t *promise.Task, o addr.Object, i *eval.Instance, list []*program.Provisioner, onDestroy bool, self cty.Value) diag.List {
 	var diags diag.List
 	for _, p := range list {
 		if p.OnDestroy != onDestroy {
@@ -89,7 +86,7 @@ func (r provisioning) runProvisioners(t *promise.Task, o addr.Object, i *eval.In
 	return diags.InAddress(o.Instance.String())
 }
 
-func (r provisioning) runProvisioner(t *promise.Task, o addr.Object, i *eval.Instance, p *program.Provisioner, self cty.Value) diag.List {
+func (r *run) runProvisioner(t *promise.Task, o addr.Object, i *eval.Instance, p *program.Provisioner, self cty.Value) diag.List {
 	kind := provisioner.Find(p.Type)
 	if kind == nil {
 		var diags diag.List

@@ -144,9 +144,9 @@ type Step struct {
 	After []ID
 	When  When
 	Of    ID // meaningful with OnFailure
-	// Takes are the steps whose outcome this one continues with, ascending: what Finalize has
-	// planned, Depose has put aside, Apply has made or OpenEphemeral has opened. It waits for
-	// them, maybe by way of others.
+	// Takes lists the steps whose results this step uses, ascending: the plan of Finalize, the
+	// object of Depose or Apply, the value of OpenEphemeral. The step waits for them, perhaps
+	// through other steps.
 	Takes []ID
 	// Batch is the same number, from 1, for steps that one call of the provider may do, as
 	// many of them as are ready at the same time; 0 is for a step that is done by itself.

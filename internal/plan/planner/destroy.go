@@ -61,7 +61,7 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 		d.recordNoOp(o)
 		return v, diags
 	}
-	sweeper{d.run}.deletion(o)
+	d.run.deletion(o)
 	switch {
 	case d.holds(o):
 		d.postponeChange(o, neededInDoubt)
@@ -75,7 +75,7 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 	default:
 		diags.Append(d.guard(t, o, i.Resource, i.Frame))
 		if !diags.HasErrors() {
-			diags.Append(sweeper{d.run}.planDeletion(t, o))
+			diags.Append(d.run.planDeletion(t, o))
 			diags.Append(d.leaving(t, o))
 		}
 	}
@@ -90,10 +90,10 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 // do.
 func (d *destroyer) connect(t *promise.Task, i *eval.Instance, previous addr.Instance, stored *state.Object) (*object, diag.List) {
 	now := addr.Object{Instance: i.Addr}
-	if pi, _ := (sweeper{d.run}).storedProvider(t, now, stored.Provider); pi == nil || previous.Name.Type != i.Addr.Name.Type {
+	if pi, _ := d.run.storedProvider(t, now, stored.Provider); pi == nil || previous.Name.Type != i.Addr.Name.Type {
 		return d.open(t, i)
 	}
-	o, diags := sweeper{d.run}.leftover(t, addr.Object{Instance: previous}, now, i.Frame)
+	o, diags := d.run.leftover(t, addr.Object{Instance: previous}, now, i.Frame)
 	if o != nil {
 		o.instance = i
 	}

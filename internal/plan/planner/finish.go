@@ -23,11 +23,8 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-// A finishing makes the plan of what was recorded.
-type finishing struct{ *run }
-
 // finish makes the plan of what the tasks have recorded.
-func (r finishing) finish(diags *diag.List) *plan.Plan {
+func (r *run) finish(diags *diag.List) *plan.Plan {
 	p := &plan.Plan{
 		Mode: r.Mode, Previous: r.prior.Snapshot, Targets: r.Targets, Excludes: r.Excludes, Named: r.scope.Named,
 		Timestamp: r.Now, Variables: r.planVariables(), Drift: r.drift, Schemas: map[addr.Provider]*provider.Schemas{},
@@ -70,7 +67,7 @@ func (r finishing) finish(diags *diag.List) *plan.Plan {
 		diags.Append(r.unmatchedReplace(objects))
 		diags.Append(r.scope.Unpicked(p))
 	}
-	diags.Append(importing(r).sharedObjects(objects))
+	diags.Append(r.sharedObjects(objects))
 	if !r.scope.Whole() {
 		if !r.Import {
 			diags.Append(r.unmatchedTargets())
@@ -81,7 +78,7 @@ func (r finishing) finish(diags *diag.List) *plan.Plan {
 }
 
 // arranging is what the graph is made of.
-func (r finishing) arranging(objects []*object) graphbuilder.Input {
+func (r *run) arranging(objects []*object) graphbuilder.Input {
 	var first *refgraph.First
 	if r.Mode != plan.Destroy {
 		first = refgraph.CreatesFirst(r.Tree, r.references, r.scope.Covers)
@@ -94,7 +91,7 @@ func (r finishing) arranging(objects []*object) graphbuilder.Input {
 			Addr: o.addr, Previous: cmp.Or(o.from, &o.addr.Instance), Instance: o.instance, Stored: o.stored,
 			Provider: o.conn.At(), Change: o.change, Conditions: o.conditions, Invocations: o.invocations,
 			CreatesFirst: o.instance != nil && first.Has(o.instance.Addr.Module, o.instance.Resource),
-			Deprovisions: o.addr.Deposed == "" && o.change != nil && (o.change.Action == plan.Delete || o.change.Action == plan.DeleteThenCreate) && len(sweeper(r).deprovisioners(o)) > 0,
+			Deprovisions: o.addr.Deposed == "" && o.change != nil && (o.change.Action == plan.Delete || o.change.Action == plan.DeleteThenCreate) && len(r.deprovisioners(o)) > 0,
 		}
 		list[n] = &recorded[n]
 	}
@@ -111,7 +108,7 @@ func (r finishing) arranging(objects []*object) graphbuilder.Input {
 }
 
 // forgottenData are the results of data sources that a plan to destroy drops.
-func (r finishing) forgottenData() []addr.Instance {
+func (r *run) forgottenData() []addr.Instance {
 	if r.Mode != plan.Destroy {
 		return nil
 	}
@@ -126,7 +123,7 @@ func (r finishing) forgottenData() []addr.Instance {
 
 // spareChecks leaves out the second reads for check blocks where apply would do
 // nothing else: then things are as they were found now.
-func (r finishing) spareChecks(objects []*object, p *plan.Plan) {
+func (r *run) spareChecks(objects []*object, p *plan.Plan) {
 	quiet := !slices.ContainsFunc(objects, func(o *object) bool {
 		return o.change != nil && !o.again && (o.change.Action != plan.NoOp || o.change.Moved() || o.change.Importing != nil)
 	})
@@ -144,7 +141,7 @@ func (r finishing) spareChecks(objects []*object, p *plan.Plan) {
 const maxOptions = 10
 
 // unmatchedReplace warns of -replace options that name no instance.
-func (r finishing) unmatchedReplace(objects []*object) diag.List {
+func (r *run) unmatchedReplace(objects []*object) diag.List {
 	var diags diag.List
 	if r.Mode == plan.RefreshOnly {
 		return nil
@@ -185,7 +182,7 @@ func targetingWarning(targets bool) diag.Diagnostic {
 }
 
 // sorted lists the recorded objects by address.
-func (r finishing) sorted() []*object {
+func (r *run) sorted() []*object {
 	list := append(make([]*object, 0, len(r.objects)+len(r.left)), r.left...)
 	for _, o := range r.objects {
 		list = append(list, o)
@@ -194,7 +191,7 @@ func (r finishing) sorted() []*object {
 	return list
 }
 
-func (r finishing) planVariables() map[string]*plan.Variable {
+func (r *run) planVariables() map[string]*plan.Variable {
 	vars := map[string]*plan.Variable{}
 	for _, v := range r.Tree.Program.Variables {
 		given, ok := r.Variables[v.Name]
@@ -217,7 +214,7 @@ func (r finishing) planVariables() map[string]*plan.Variable {
 
 // refreshedState is the prior state as providers see it now, at the new
 // addresses.
-func (r finishing) refreshedState(objects []*object, p *plan.Plan) *state.Snapshot {
+func (r *run) refreshedState(objects []*object, p *plan.Plan) *state.Snapshot {
 	s := r.prior.Snapshot.Clone()
 	for a := range s.Objects {
 		if a.Name.Mode == addr.Data && r.dropsData(a) {
@@ -260,17 +257,17 @@ func (r finishing) refreshedState(objects []*object, p *plan.Plan) *state.Snapsh
 
 // dropsData reports whether a data source's old result is left out of the state: read again,
 // or gone from the configuration.
-func (r finishing) dropsData(a addr.Object) bool {
+func (r *run) dropsData(a addr.Object) bool {
 	if r.Mode == plan.Destroy {
 		return false // providers may be configured with it until the end
 	}
-	desired, _, unsure := sweeper(r).standing(a.Instance)
+	desired, _, unsure := r.standing(a.Instance)
 	return !desired && !unsure && (len(r.Targets) == 0 || r.scope.Targeted(a.Instance))
 }
 
 // settled is a stored object with what the configuration says about it now. Until
 // it is changed it may still need what it needed before.
-func (r finishing) settled(o *object, p *plan.Plan, moved map[addr.Resource]bool) *state.Object {
+func (r *run) settled(o *object, p *plan.Plan, moved map[addr.Resource]bool) *state.Object {
 	stored, c := o.stored, o.change
 	if r.Mode == plan.Destroy || o.addr.Name.Mode != addr.Managed {
 		return stored
@@ -296,7 +293,7 @@ func (r finishing) settled(o *object, p *plan.Plan, moved map[addr.Resource]bool
 }
 
 // outputs compares the root outputs with the stored ones.
-func (r finishing) outputs() []*plan.OutputChange {
+func (r *run) outputs() []*plan.OutputChange {
 	if r.Invoke != nil {
 		return nil
 	}
@@ -379,7 +376,7 @@ func outputAction(c *plan.OutputChange, had bool) plan.Action {
 // gatherChecks collects the outcomes of conditions that evaluation has computed, and declares
 // the objects whose conditions had no instance. Anything that wasn't evaluated, because of
 // -target or an error, isn't known to hold.
-func (r finishing) gatherChecks(failed bool) {
+func (r *run) gatherChecks(failed bool) {
 	if r.Mode != plan.Destroy {
 		for _, f := range r.root.Frames() {
 			r.gatherFrame(f)
@@ -402,7 +399,7 @@ func (r finishing) gatherChecks(failed bool) {
 
 // gatherFrame collects what is known of the conditions in a module instance.
 // Those in declarations that the plan leaves out have no instances.
-func (r finishing) gatherFrame(f *eval.Frame) {
+func (r *run) gatherFrame(f *eval.Frame) {
 	tree := r.Tree.At(f.Addr)
 	gather := func(declaration any, kind, name string, conditions int, outcomes []eval.Outcome) {
 		switch {
@@ -437,7 +434,7 @@ func (r finishing) gatherFrame(f *eval.Frame) {
 }
 
 // gatherConditions notes what isn't known of a resource's conditions.
-func (r finishing) gatherConditions(f *eval.Frame, res *program.Resource) {
+func (r *run) gatherConditions(f *eval.Frame, res *program.Resource) {
 	block := checkresults.In(f, "resource", res.Name.String())
 	r.checks.Declare(block.Kind, block.Address)
 	if _, _, known := f.Lookup(res, addr.NoKey); !known {

@@ -34,14 +34,14 @@ func Generate(ctx context.Context, in Input) ([]Generated, diag.List) {
 		return nil, diags
 	}
 	var list []Generated
-	r.rt.Go(func(t *promise.Task) { importing{r}.expandImports(t) })
+	r.rt.Go(func(t *promise.Task) { r.expandImports(t) })
 	r.rt.Wait()
 	for a, target := range r.imports.found {
-		if !(importing{r}).lacks(a, target) {
+		if !r.lacks(a, target) {
 			continue
 		}
 		r.rt.Go(func(t *promise.Task) {
-			text, diags := importing{r}.generate(t, a, target)
+			text, diags := r.generate(t, a, target)
 			r.note(diags.InAddress(a.String()))
 			if text != "" {
 				r.mu.Lock()
@@ -79,13 +79,13 @@ func seen(r *run) diag.List {
 
 // lacks reports whether the target is a resource for which configuration can
 // be written.
-func (r importing) lacks(a addr.Instance, target *importTarget) bool {
+func (r *run) lacks(a addr.Instance, target *importTarget) bool {
 	return a.Module.IsRoot() && a.Key == addr.NoKey && target.block.ForEach == nil && target.frame == r.root &&
 		r.root.Program.ResourceByName[a.Name] == nil && r.prior.Current(a) == nil
 }
 
 // generate imports an object only to look at it.
-func (r importing) generate(t *promise.Task, a addr.Instance, target *importTarget) (text string, diags diag.List) {
+func (r *run) generate(t *promise.Task, a addr.Instance, target *importTarget) (text string, diags diag.List) {
 	t.Try(func(t *promise.Task) {
 		o, more := r.lookup(t, a, target.block)
 		diags.Append(more)
@@ -109,7 +109,7 @@ func (r importing) generate(t *promise.Task, a addr.Instance, target *importTarg
 }
 
 // lookup is an object for an import target without configuration.
-func (r importing) lookup(t *promise.Task, a addr.Instance, block *program.Import) (*object, diag.List) {
+func (r *run) lookup(t *promise.Task, a addr.Instance, block *program.Import) (*object, diag.List) {
 	pi, diags := r.root.ProviderOf(t, block.Provider, nil)
 	if pi == nil {
 		return nil, diags

@@ -46,11 +46,8 @@ func (b *importBlock) String() string {
 	return b.frame.Label("import of " + b.block.To.Erase().String())
 }
 
-// An importing looks after import blocks: which there are, and what they bring.
-type importing struct{ *run }
-
 // importBlocks are those of a module instance by what they may name.
-func (r importing) importBlocks(f *eval.Frame) map[addr.Resource][]*importBlock {
+func (r *run) importBlocks(f *eval.Frame) map[addr.Resource][]*importBlock {
 	if r.Mode == plan.RefreshOnly && !r.Import {
 		return nil
 	}
@@ -73,7 +70,7 @@ func (r importing) importBlocks(f *eval.Frame) map[addr.Resource][]*importBlock 
 
 // importOf is what import blocks say about an instance, or nil. Blocks can name
 // what is in their module and below.
-func (r importing) importOf(t *promise.Task, i *eval.Instance) *importTarget {
+func (r *run) importOf(t *promise.Task, i *eval.Instance) *importTarget {
 	to := i.Addr.Resource.Erase()
 	for f := i.Frame; f != nil; f = f.Parent {
 		for _, b := range r.importBlocks(f)[to] {
@@ -83,18 +80,18 @@ func (r importing) importOf(t *promise.Task, i *eval.Instance) *importTarget {
 	return r.findImport(i.Addr)
 }
 
-func (r importing) findImport(i addr.Instance) *importTarget {
+func (r *run) findImport(i addr.Instance) *importTarget {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.imports.found[i]
 }
 
 // expandImports finds the instances that import blocks name.
-func (r importing) expandImports(t *promise.Task) {
+func (r *run) expandImports(t *promise.Task) {
 	r.importsOf(t, r.root)
 }
 
-func (r importing) importsOf(t *promise.Task, f *eval.Frame) {
+func (r *run) importsOf(t *promise.Task, f *eval.Frame) {
 	blocks := r.importBlocks(f)
 	for _, to := range slices.SortedFunc(maps.Keys(blocks), addr.Resource.Compare) {
 		for _, b := range blocks[to] {
@@ -109,7 +106,7 @@ func (r importing) importsOf(t *promise.Task, f *eval.Frame) {
 }
 
 // expandImport finds the instances that a block names, once. Anyone who asks fails with it.
-func (r importing) expandImport(t *promise.Task, b *importBlock) {
+func (r *run) expandImport(t *promise.Task, b *importBlock) {
 	_, cycle := b.targets.Get(t, b, b.block.Range.Ptr(), func(t *promise.Task) struct{} {
 		instances := []*eval.Each{nil}
 		if b.block.ForEach != nil {
@@ -145,7 +142,7 @@ func (r importing) expandImport(t *promise.Task, b *importBlock) {
 }
 
 // importTo notes the target that a block names for one of its instances.
-func (r importing) importTo(t *promise.Task, b *importBlock, each *eval.Each) diag.List {
+func (r *run) importTo(t *promise.Task, b *importBlock, each *eval.Each) diag.List {
 	var diags diag.List
 	key := func(expr *program.Expr) addr.Key {
 		v, more := eval.Evaluate(t, expr, b.frame.Context(t, each, cty.NilVal))
@@ -184,7 +181,7 @@ func (r importing) importTo(t *promise.Task, b *importBlock, each *eval.Each) di
 
 // importPrior imports the object that an import block names for an instance
 // without a prior object.
-func (r importing) importPrior(t *promise.Task, o *object) diag.List {
+func (r *run) importPrior(t *promise.Task, o *object) diag.List {
 	var target *importTarget
 	if o.instance == nil { // configuration is to be made for it
 		target = r.findImport(o.addr.Instance)
@@ -230,7 +227,7 @@ func (r importing) importPrior(t *promise.Task, o *object) diag.List {
 }
 
 // importID evaluates what names the object to be imported, which has to be known.
-func (r importing) importID(t *promise.Task, target *importTarget, o *object) (string, cty.Value, diag.List) {
+func (r *run) importID(t *promise.Task, target *importTarget, o *object) (string, cty.Value, diag.List) {
 	name, diags := resourceconfig.ImportNameOf(t, target.block, target.frame, target.each, o.subject.Schema)
 	if diags.HasErrors() || t.Current().Failed() {
 		return "", cty.NilVal, diags
@@ -250,16 +247,16 @@ func (r importing) importID(t *promise.Task, target *importTarget, o *object) (s
 }
 
 func importingOf(r *run, o *object) *plan.Importing {
-	if target := (importing{r}).findImport(o.addr.Instance); target != nil {
+	if target := r.findImport(o.addr.Instance); target != nil {
 		return target.done
 	}
 	return nil
 }
 
 // checkImports reports targets without configuration.
-func (r importing) checkImports() {
+func (r *run) checkImports() {
 	for a, target := range r.imports.found {
-		desired, _, unsure := sweeper(r).standing(a)
+		desired, _, unsure := r.standing(a)
 		if !desired && !unsure {
 			r.note(diag.List{{Severity: diag.Error, Code: diag.BadImport.Name, Summary: "Configuration for import target does not exist", Detail: "The configuration for the given import target " + a.String() + " does not exist. All target instances must have an associated configuration to be imported. " + resourceconfig.NoPlace(r.Tree, a), Subject: target.block.Range.Ptr()}})
 		}

@@ -50,7 +50,7 @@ func (r *run) invoke(t *promise.Task) {
 }
 
 // invocations puts what is invoked in the plan.
-func (r finishing) invocations(objects []*object, p *plan.Plan) {
+func (r *run) invocations(objects []*object, p *plan.Plan) {
 	for _, o := range objects {
 		if o.change != nil {
 			p.Invocations = append(p.Invocations, o.invocations...)

@@ -123,7 +123,7 @@ func (r *run) open(t *promise.Task, i *eval.Instance) (*object, diag.List) {
 // stored of it is then what the provider said, whatever else changes.
 func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 	if o.stored == nil {
-		return importing{r}.importPrior(t, o)
+		return r.importPrior(t, o)
 	}
 	var diags diag.List
 	if r.takesOver(o) {

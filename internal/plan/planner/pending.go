@@ -233,7 +233,7 @@ func (r *run) leaves(a addr.Object) bool {
 	if _, claimed := r.prior.Owner(a.Instance); claimed || r.prior.Away(a.Instance) {
 		return false
 	}
-	desired, _, unsure := sweeper{r}.standing(a.Instance)
+	desired, _, unsure := r.standing(a.Instance)
 	return !desired && !unsure
 }
 

@@ -228,7 +228,7 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	if ctx.Err() != nil {
 		diags = diag.List{{Severity: diag.Error, Code: diag.Interrupted.Name, Summary: diag.Interrupted.Summary, Detail: "Planning was interrupted before it was done."}}
 	}
-	p := finishing{r}.finish(&diags)
+	p := r.finish(&diags)
 	p.Errored = diags.HasErrors()
 	if in.Observe != nil {
 		in.Observe(r.root)
@@ -291,19 +291,19 @@ func (r *run) evaluate() {
 		r.rt.Go(func(t *promise.Task) { r.walkScope(t, r.root) })
 	default:
 		r.rt.Go(func(t *promise.Task) {
-			importing{r}.expandImports(t)
+			r.expandImports(t)
 			r.root.Walk(r.rt)
 		})
 	}
 	r.rt.Wait()
 	if len(r.imports.found) > 0 && !r.scope.IsPart() {
-		importing{r}.checkImports()
+		r.checkImports()
 	}
 	if r.Mode != plan.Destroy {
 		r.checkMoves()
-		sweeper{r}.checkRemoved()
+		r.checkRemoved()
 	}
-	sweeper{r}.sweep()
+	r.sweep()
 	r.rt.Wait()
 	switch {
 	case r.scope.IsPart():

@@ -40,7 +40,7 @@ type holder struct {
 // sharedObjects warns of imports of one object to two addresses, and of those of an object
 // that the state has at another address: the caller that deletes one of the two deletes the
 // object of the other.
-func (r importing) sharedObjects(objects []*object) diag.List {
+func (r *run) sharedObjects(objects []*object) diag.List {
 	if len(r.imports.found) == 0 {
 		return nil
 	}

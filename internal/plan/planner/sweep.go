@@ -18,12 +18,9 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-// A sweeper ends what no desired instance has claimed.
-type sweeper struct{ *run }
-
 // sweep plans what becomes of the prior objects that no instance has
 // claimed: orphans and deposed objects.
-func (r sweeper) sweep() {
+func (r *run) sweep() {
 	for _, a := range r.prior.Snapshot.Addresses() {
 		if a.Name.Mode != addr.Managed {
 			continue
@@ -53,7 +50,7 @@ func (r sweeper) sweep() {
 }
 
 // sweepObject plans the end of one object.
-func (r sweeper) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason) {
+func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason) {
 	o, diags := r.leftover(t, a, now, nil)
 	if o == nil {
 		r.note(diags.InAddress(now.String()))
@@ -122,7 +119,7 @@ func (r sweeper) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Re
 // skipsDestroy says why an object without an instance in the configuration isn't
 // destroyed: its resource, which may still have others, says so now, or it said
 // so when the object was stored. There is no reason otherwise.
-func (r sweeper) skipsDestroy(i addr.Instance, stored *state.Object) plan.Reason {
+func (r *run) skipsDestroy(i addr.Instance, stored *state.Object) plan.Reason {
 	if t := r.Tree.At(i.Module); t != nil {
 		if res := t.Program.ResourceByName[i.Name]; res != nil && res.SkipDestroy {
 			return plan.ForgotDestroyFalse
@@ -136,7 +133,7 @@ func (r sweeper) skipsDestroy(i addr.Instance, stored *state.Object) plan.Reason
 
 // heldBack reports whether the provider of an object without configuration is
 // configured with something that waits for a later round.
-func (r sweeper) heldBack(o *object) bool {
+func (r *run) heldBack(o *object) bool {
 	node := r.pool.Node(o.conn.Addr)
 	return node != nil && r.Mode == plan.Normal && (r.AllowDeferral || len(r.InDoubt) > 0) && r.waiting.reaches([]*promise.Node{node})
 }
@@ -144,7 +141,7 @@ func (r sweeper) heldBack(o *object) bool {
 // guardLeftover checks prevent_destroy of an instance that the configuration
 // doesn't have any more, although it has the resource. In a module instance
 // that is gone too nothing but a constant can be evaluated.
-func (r sweeper) guardLeftover(t *promise.Task, o *object) diag.List {
+func (r *run) guardLeftover(t *promise.Task, o *object) diag.List {
 	tree, f := r.Tree.At(o.addr.Module), r.frame(o.addr.Module)
 	if tree == nil || o.addr.Deposed != "" {
 		return nil
@@ -165,7 +162,7 @@ func (r sweeper) guardLeftover(t *promise.Task, o *object) diag.List {
 // leftover finds the provider of an object by the state: the configuration of
 // it that the state names has to be there still. f is the module instance of the
 // object, where it has configuration.
-func (r sweeper) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*object, diag.List) {
+func (r *run) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*object, diag.List) {
 	stored := r.prior.Snapshot.Objects[a]
 	pi, diags := r.storedProvider(t, now, stored.Provider)
 	if pi == nil {
@@ -189,7 +186,7 @@ func (r sweeper) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*
 }
 
 // storedProvider finds the provider instance that a state names.
-func (r sweeper) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConfig) (*eval.ProviderInstance, diag.List) {
+func (r *run) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConfig) (*eval.ProviderInstance, diag.List) {
 	var diags diag.List
 	pi, declared := providerclient.Find(t, r.frame(p.Module), p)
 	switch {
@@ -223,7 +220,7 @@ func (r *run) within(m addr.Module) *eval.Frame {
 
 // deletion makes the change that ends an object. A plan to destroy doesn't
 // tell of moves: nothing stays to be moved.
-func (r sweeper) deletion(o *object) *plan.Change {
+func (r *run) deletion(o *object) *plan.Change {
 	from := o.from
 	if r.Mode == plan.Destroy && !r.SkipRefresh { // what is inspected is stored where it is now
 		from = nil
@@ -237,7 +234,7 @@ func (r sweeper) deletion(o *object) *plan.Change {
 }
 
 // planDeletion asks the providers that want to be asked.
-func (r sweeper) planDeletion(t *promise.Task, o *object) diag.List {
+func (r *run) planDeletion(t *promise.Task, o *object) diag.List {
 	for _, p := range r.deprovisioners(o) {
 		if diags := actions.CannotRun(p); len(diags) > 0 && !p.Continue {
 			return diags
@@ -261,7 +258,7 @@ func (r *run) removals() *program.Removals {
 // deprovisioners are what runs before the object is deleted: provisioners of
 // its resource, or else of the removed block that ends it. Tainted objects and
 // those that were put aside go without.
-func (r sweeper) deprovisioners(o *object) []*program.Provisioner {
+func (r *run) deprovisioners(o *object) []*program.Provisioner {
 	if o.stored == nil || o.stored.Tainted || o.addr.Deposed != "" {
 		return nil
 	}
@@ -288,7 +285,7 @@ func (r sweeper) deprovisioners(o *object) []*program.Provisioner {
 
 // standing says whether the configuration has an instance, and if not why.
 // It is unsure where instances weren't or couldn't be computed.
-func (r sweeper) standing(i addr.Instance) (desired bool, why plan.Reason, unsure bool) {
+func (r *run) standing(i addr.Instance) (desired bool, why plan.Reason, unsure bool) {
 	f := r.root
 	for _, s := range i.Module.Steps() {
 		call := f.Program.CallByName[s.Call]
@@ -341,7 +338,7 @@ func missingKey(res *program.Resource, e eval.Expansion, k addr.Key) plan.Reason
 
 // checkRemoved reports removed blocks for instances that the configuration
 // still has.
-func (r sweeper) checkRemoved() {
+func (r *run) checkRemoved() {
 	for _, f := range r.root.Frames() {
 		for _, block := range f.Program.Removed {
 			if !block.From.Keyed() {
@@ -356,14 +353,14 @@ func (r sweeper) checkRemoved() {
 }
 
 // claims implements program.Claims.
-func (r sweeper) claims(in addr.Module, block *program.Removed, m addr.Module) bool {
+func (r *run) claims(in addr.Module, block *program.Removed, m addr.Module) bool {
 	f := r.frame(in)
 	return f != nil && eval.Claims(f, block.Call, m)
 }
 
 // forgets reports whether a removed block keeps the real object. Blocks that
 // don't say are read the way of the dialect.
-func (r sweeper) forgets(block *program.Removed) bool {
+func (r *run) forgets(block *program.Removed) bool {
 	if block.Destroy != nil {
 		return !*block.Destroy
 	}

@@ -15,7 +15,7 @@ import (
 // unmatchedTargets warns of -target and -exclude options that name nothing: neither
 // the configuration nor the state has what they are about. Patterns that name nothing
 // are errors; targeting.Name reports those.
-func (r finishing) unmatchedTargets() (diags diag.List) {
+func (r *run) unmatchedTargets() (diags diag.List) {
 	option, targets := "-target", r.Targets
 	if len(r.Excludes) > 0 { // only one of the two can be given
 		option, targets = "-exclude", r.Excludes

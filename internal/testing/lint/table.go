@@ -194,12 +194,7 @@ var wrappers = map[string]bool{
 	"workspace/lockedstate.Claimed": true, // a session whose lock is held: what changes states is on only it, and the compiler sees to that
 	"plan/why.Explainer":            true, // keeps what explaining works with out of what others see
 
-	// These share all fields of the run.
+	// These answer the evaluator in place of the run, each in its own way.
 	"apply.host":             true,
-	"apply.invoking":         true,
-	"apply.provisioning":     true,
 	"plan/planner.destroyer": true,
-	"plan/planner.finishing": true,
-	"plan/planner.importing": true,
-	"plan/planner.sweeper":   true,
 }
