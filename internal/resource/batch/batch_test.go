@@ -91,6 +91,9 @@ func TestFewObjects(t *testing.T) {
 	for _, test := range []struct{ n, parallelism, reads, plans int }{{1, 0, 0, 0}, {2, 0, 0, 0}, {3, 0, 1, 1}, {20, 1, 0, 0}, {20, 2, 1, 1}} {
 		b := bench(t, test.n)
 		b.Batches = provider.Batches{Read: 100, Plan: 100}
+		if test.parallelism != 1 {
+			firstReadLeads(b)
+		}
 		p, diags := planned(t, b, objects(test.n), test.parallelism)
 		if diags.HasErrors() || testkit.Changes(p) != "" {
 			t.Error(diags, testkit.Changes(p))
@@ -98,6 +101,23 @@ func TestFewObjects(t *testing.T) {
 		if b.Count("ReadMany") != test.reads || b.Count("PlanMany") != test.plans || b.Count("Read") != test.n || b.Count("Plan") != test.n {
 			t.Errorf("%v: %s", test, b.Counts())
 		}
+	}
+}
+
+// firstReadLeads has the object that is read by itself also be planned first: the others are
+// read until then. Otherwise an object whose read takes longest is planned after the others,
+// by itself.
+func firstReadLeads(b *testkit.Bench) {
+	var once sync.Once
+	planning := make(chan struct{})
+	b.Before = func(_ context.Context, call, _ string, _ cty.Value) error {
+		switch call {
+		case "ReadMany":
+			<-planning
+		case "Plan":
+			once.Do(func() { close(planning) })
+		}
+		return nil
 	}
 }
 
