@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing/fstest"
-	"time"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -69,7 +68,7 @@ func (l *life) command(ctx context.Context, r *run) {
 	}
 	d := workspace.New(environment.Options{
 		Dir: l.machine.dir, OriginalDir: l.machine.dir, Environ: map[string]string{}, Home: filepath.Join(l.machine.dir, "home"),
-		Dialect: dialect.OpenTofu, Program: "weir", Now: time.Now, Random: rand.NewChaCha8(seed),
+		Dialect: dialect.OpenTofu, Program: "weir", Now: l.machine.now, Random: rand.NewChaCha8(seed),
 		Who: func() string { return "somebody@" + l.machine.name },
 		FS:  fstest.MapFS{"main.tf": {Data: []byte(source(h.config))}},
 

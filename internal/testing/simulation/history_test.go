@@ -19,6 +19,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/sys/durable"
 )
 
 type (
@@ -137,6 +138,9 @@ func (h *history) do(l line) {
 		m.disk.gone(".terraform")
 	case "restart":
 		h.machine(l.machine).fail(uint64(len(h.trace)))
+	case "clock":
+		o := h.machine(l.machine).host
+		o.skew -= time.Duration(1+len(h.trace)%48) * time.Hour
 	case "rotate":
 		h.secrets++
 		if p, ok := h.place.(*httpPlace); ok {
@@ -261,7 +265,7 @@ func (h *history) ready() []*pending {
 	defer h.mu.Unlock()
 	var list []*pending
 	for _, p := range h.pending {
-		if !p.stuck && !p.life.dead() {
+		if !p.stuck && !p.life.dead() && p.life.machine.awake() {
 			list = append(list, p)
 		}
 	}
@@ -288,6 +292,8 @@ func (h *history) pick(p *pending, seed uint64) {
 		h.crash(p.life, fault, seed)
 	case hanging:
 		p.stuck = true
+	case sleeps:
+		p.life.machine.asleep = time.Now().Add(time.Duration(1+seed%1800) * time.Minute)
 	default:
 		p.turn <- fault
 	}
@@ -296,12 +302,12 @@ func (h *history) pick(p *pending, seed uint64) {
 // may reports whether something can go wrong in that way.
 func (p *pending) may(fault moment, at store) bool {
 	switch fault {
-	case ends, fails:
+	case ends, fails, sleeps:
 		return true
 	case refused:
-		return p.kind == requesting || p.kind == asking || p.kind == disking && !strings.HasPrefix(p.label, "turn") && !strings.HasPrefix(p.label, "remove")
+		return p.kind != answering
 	case silent:
-		return p.kind == requesting || p.kind == asking
+		return p.kind == requesting || p.kind == asking || p.kind == disking && p.renames()
 	case partly:
 		return p.kind == asking
 	case hanging:
@@ -311,6 +317,12 @@ func (p *pending) may(fault moment, at store) bool {
 		return p.kind == requesting && (at.fenced() || !strings.HasPrefix(p.label, "POST"))
 	}
 	return false
+}
+
+// renames reports whether a change of a disk is one of names.
+func (p *pending) renames() bool {
+	kind, _, _ := strings.Cut(p.label, " ")
+	return slices.Contains([]durable.Kind{durable.Move, durable.Link, durable.Remove}, durable.Kind(kind))
 }
 
 // crash ends a process, or the machine with all of them. Anything that was asked of the cloud

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
+	"time"
 
 	"weir.dev/weir/internal/sys/durable"
 )
@@ -30,6 +32,8 @@ type host struct {
 	boot     int
 	machines []*machine
 	lives    []*life
+	skew     time.Duration // of its clock
+	asleep   time.Time     // until when it is suspended
 
 	mu       sync.Mutex
 	excluded map[string]chan struct{}
@@ -125,8 +129,13 @@ func (l *life) disk() *durable.Disk {
 				if c.Kind != durable.Turn {
 					label = string(c.Kind) + " " + randomName.ReplaceAllString(strings.TrimPrefix(c.Path, l.machine.dir), "N")
 				}
-				if l.wait(context.Background(), &pending{life: l, kind: disking, label: label}) == dead {
+				switch l.wait(context.Background(), &pending{life: l, kind: disking, label: label}) {
+				case dead:
 					return errDead
+				case refused:
+					return &os.PathError{Op: string(c.Kind), Path: c.Path, Err: syscall.ENOSPC}
+				case silent:
+					return l.machine.unanswered(c)
 				}
 			}
 			if c.Kind == durable.Open {
@@ -148,6 +157,35 @@ func (l *life) disk() *durable.Disk {
 		},
 	}
 }
+
+// unanswered makes a change of names as a file server does whose answer is lost: the client
+// asks again, and the second answer is that of a change that is already made.
+func (m *machine) unanswered(c durable.Change) error {
+	m.disk.change(c)
+	switch c.Kind {
+	case durable.Move:
+		if err := os.Rename(c.Path, c.To); err != nil {
+			return err
+		}
+		return &os.LinkError{Op: "rename", Old: c.Path, New: c.To, Err: syscall.ENOENT}
+	case durable.Link:
+		if err := os.Link(c.Path, c.To); err != nil {
+			return err
+		}
+		return &os.LinkError{Op: "link", Old: c.Path, New: c.To, Err: syscall.EEXIST}
+	default:
+		if err := os.Remove(c.Path); err != nil {
+			return err
+		}
+		return &os.PathError{Op: "remove", Path: c.Path, Err: syscall.ENOENT}
+	}
+}
+
+// now is the time as the host's clock has it.
+func (o *host) now() time.Time { return time.Now().Add(o.skew) }
+
+// awake reports whether processes of the host run.
+func (o *host) awake() bool { return !time.Now().Before(o.asleep) }
 
 // fail has the host fail: all its processes end, and the disk has what it has.
 func (o *host) fail(seed uint64) {

@@ -21,6 +21,8 @@ import (
 //	m1 loses its data
 //	m3 push ~5                  in a second folder on the first machine: the state that a
 //	                            run there couldn't save, if there is one
+//	m2 sets its clock back      by hours
+//	m1 apply ~8; machine sleeps at 20; refused at 31
 //	secrets rotate              other credentials open the store from now on
 //
 // Things that are done have numbers of their own in each command.
@@ -31,7 +33,7 @@ type script struct {
 
 type line struct {
 	machine int      // from 1, 0 for nobody
-	do      string   // apply, destroy, refresh, plan, recover, push; config, make, drop, data, restart, rotate
+	do      string   // apply, destroy, refresh, plan, recover, push; config, make, drop, data, restart, clock, rotate
 	about   string   // the object that a peer makes or drops, or that is imported
 	id      string   // of import and force-unlock
 	forget  []string // of recover
@@ -45,10 +47,11 @@ type line struct {
 // found is an object that exists, and is of no state.
 type found struct{ name, id string }
 
-// Ends of commands, as faults.
+// What befalls processes, as faults.
 const (
-	ends  moment = "process ends"
-	fails moment = "machine fails"
+	ends   moment = "process ends"
+	fails  moment = "machine fails"
+	sleeps moment = "machine sleeps" // for minutes to a day
 )
 
 // A wanted object.
@@ -99,6 +102,8 @@ func (l line) String() string {
 		return fmt.Sprintf("m%d loses its data", l.machine)
 	case "restart":
 		return fmt.Sprintf("m%d restarts", l.machine)
+	case "clock":
+		return fmt.Sprintf("m%d sets its clock back", l.machine)
 	case "rotate":
 		return "secrets rotate"
 	}
@@ -163,6 +168,9 @@ func parseLine(row string) (l line, err error) {
 		return l, nil
 	case "restarts":
 		l.do = "restart"
+		return l, nil
+	case "sets":
+		l.do = "clock"
 		return l, nil
 	}
 	l.do = words[1]
@@ -232,7 +240,7 @@ func random(seed uint64) *script {
 		case n == 4 && len(config) > 0:
 			s.lines = append(s.lines, line{do: []string{"make", "drop"}[r.IntN(2)], about: config[r.IntN(len(config))].name})
 		case n == 5:
-			s.lines = append(s.lines, line{do: []string{"data", "restart", "rotate"}[r.IntN(3)], machine: randomMachine(r)})
+			s.lines = append(s.lines, line{do: []string{"data", "restart", "rotate", "clock"}[r.IntN(4)], machine: randomMachine(r)})
 		default:
 			s.lines = append(s.lines, randomCommand(r, s))
 		}
@@ -257,6 +265,9 @@ func randomCommand(r *rand.Rand, s *script) line {
 	}
 	if r.IntN(5) < 3 {
 		l.faults[at()] = []moment{ends, fails}[r.IntN(2)]
+	}
+	if r.IntN(8) == 0 {
+		l.faults[at()] = sleeps
 	}
 	return l
 }

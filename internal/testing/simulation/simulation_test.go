@@ -140,8 +140,11 @@ func TestScripts(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		if h := once(t, s); h.wrong != nil {
+		h := once(t, s)
+		if h.wrong != nil {
 			t.Errorf("%s: %v\n%s", file, h.wrong, strings.Join(h.trace, "\n"))
+		} else if *show {
+			t.Logf("%s:\n%s", file, strings.Join(h.trace, "\n"))
 		}
 	}
 }
