@@ -3,7 +3,6 @@ package install
 import (
 	"context"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/sys/durable"
 )
 
 // A Change says what Lock found out for one provider and platform.
@@ -84,14 +84,14 @@ func only(config *cliconfig.Config, m cliconfig.Method) *cliconfig.Config {
 // against packages of a platform whose hashes nobody knows: what the source itself reports
 // them does.
 func lockPlatform(ctx context.Context, o Options, locks *lockfile.Locks, platform string) ([]lockfile.Lock, diag.List) {
-	dir, err := os.MkdirTemp("", "providers-lock")
+	staging, err := durable.NewScratch("", "weir-providers-lock")
 	if err != nil {
 		var diags diag.List
 		diags.Add(diag.Unwritable.As("Could not create temporary directory").New(diag.Error, "Failed to create a temporary directory for staging the requested provider packages: %s.", err))
 		return nil, diags
 	}
-	defer os.RemoveAll(dir)
-	o.Dir, o.Platform, o.Locks = dir, platform, &lockfile.Locks{}
+	defer staging.Remove()
+	o.Dir, o.Platform, o.Locks = staging.Path, platform, &lockfile.Locks{}
 	for _, lock := range locks.All() {
 		lock.Hashes = nil
 		o.Locks.Set(lock)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 
 	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/sys/durable"
 )
 
 // HashDir is the h1 hash of an unpacked package.
@@ -84,12 +85,12 @@ func sameContent(a, b string) bool {
 
 // moveAway removes a package at once, for those who look at it.
 func moveAway(path string) error {
-	old, err := os.MkdirTemp(filepath.Dir(path), ".old")
+	old, err := durable.NewScratch(filepath.Dir(path), ".replaced")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(old)
-	err = os.Rename(path, filepath.Join(old, "x"))
+	defer old.Remove()
+	err = os.Rename(path, old.Join("x"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // somebody else did
 	}
@@ -101,18 +102,18 @@ func unpack(archive, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(to), ".new")
+	tmp, err := durable.NewScratch(filepath.Dir(to), ".unpacked")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
-	if err := os.Chmod(tmp, 0o755); err != nil {
+	defer tmp.Remove()
+	if err := os.Chmod(tmp.Path, 0o755); err != nil {
 		return err
 	}
-	if err := extract(archive, tmp); err != nil {
+	if err := extract(archive, tmp.Path); err != nil {
 		return fmt.Errorf("the archive %s can't be unpacked: %w", filepath.Base(archive), err)
 	}
-	return moveInto(tmp, to)
+	return moveInto(tmp.Path, to)
 }
 
 func extract(archive, dir string) error {
@@ -191,12 +192,12 @@ func link(from, to string) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(to), ".new")
+	tmp, err := durable.NewScratch(filepath.Dir(to), ".unpacked")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
-	fresh := filepath.Join(tmp, "x")
+	defer tmp.Remove()
+	fresh := tmp.Join("x")
 	if err := os.Symlink(target, fresh); err != nil {
 		if err := os.CopyFS(fresh, os.DirFS(real)); err != nil {
 			return err

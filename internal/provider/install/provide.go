@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,6 +11,7 @@ import (
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/provider/version"
+	"weir.dev/weir/internal/sys/durable"
 )
 
 // provide puts the chosen version into the working directory, over the shared
@@ -131,12 +130,12 @@ func (in *installer) unpackFound(ctx context.Context, p addr.Provider, f *found,
 	archive := f.archive
 	remote := f.url != "" || f.blob != nil
 	if remote {
-		tmp, err := os.MkdirTemp("", "provider")
+		tmp, err := durable.NewScratch("", "weir-provider")
 		if err != nil {
 			return nil, err
 		}
-		defer os.RemoveAll(tmp)
-		archive = filepath.Join(tmp, "package.zip")
+		defer tmp.Remove()
+		archive = tmp.Join("package.zip")
 		if err := in.download(ctx, f, archive); err != nil {
 			return nil, err
 		}

@@ -11,3 +11,5 @@ const movesOpen = false
 func hold(*os.File) bool { return true }
 
 func removeStale(string, ...string) {}
+
+func removeStaleFolders(string, string) {}

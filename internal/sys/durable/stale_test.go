@@ -55,3 +55,34 @@ func TestStale(t *testing.T) {
 		t.Error("a removed file is held")
 	}
 }
+
+// TestScratch: a scratch folder is removed with all that is in it, as is one that a killed run
+// has left. Those of others, and of runs that still work, stay.
+func TestScratch(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"s.1.new/a/b", "s.x.new", "t.1.new", "s.2.old"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other, err := NewScratch(dir, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, err := NewScratch(dir, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(mine.Join("file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mine.Remove()
+	if _, err := os.Stat(other.Path); err != nil {
+		t.Error(err)
+	}
+	other.Remove()
+	left, _ := filepath.Glob(filepath.Join(dir, "*"))
+	if len(left) != 3 {
+		t.Errorf("%v is left", left)
+	}
+}

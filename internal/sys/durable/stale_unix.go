@@ -51,3 +51,29 @@ func removeStale(folder string, paths ...string) {
 		file.Close()
 	}
 }
+
+// removeStaleFolders removes the scratch folders of a name that runs of this user have left
+// which were killed.
+func removeStaleFolders(parent, name string) {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		number, ok := strings.CutPrefix(e.Name(), name+".")
+		number, new := strings.CutSuffix(number, ".new")
+		if !ok || !new || number == "" || strings.Trim(number, "0123456789") != "" || !e.IsDir() {
+			continue
+		}
+		file, err := os.OpenFile(filepath.Join(parent, e.Name()), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
+		if err != nil {
+			continue
+		}
+		fd := int(file.Fd()) // #nosec G115 descriptors are small
+		var st syscall.Stat_t
+		if syscall.Fstat(fd, &st) == nil && int(st.Uid) == os.Geteuid() && syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			_ = os.RemoveAll(file.Name())
+		}
+		file.Close()
+	}
+}

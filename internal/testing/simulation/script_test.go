@@ -22,7 +22,7 @@ import (
 //	m3 push ~5                  in a second folder on the first machine: the state that a
 //	                            run there couldn't save, if there is one
 //	m2 sets its clock back      by hours
-//	m1 apply ~8; machine sleeps at 20; refused at 31
+//	m1 apply ~8; machine sleeps at 20; lost at 31
 //	secrets rotate              other credentials open the store from now on
 //
 // Things that are done have numbers of their own in each command.
@@ -47,7 +47,7 @@ type line struct {
 // found is an object that exists, and is of no state.
 type found struct{ name, id string }
 
-// What befalls processes, as faults.
+// Faults of processes and machines.
 const (
 	ends   moment = "process ends"
 	fails  moment = "machine fails"

@@ -23,6 +23,7 @@ import (
 	"weir.dev/weir/internal/net/ociregistry"
 	"weir.dev/weir/internal/net/sameorigin"
 	"weir.dev/weir/internal/net/stalltimeout"
+	"weir.dev/weir/internal/sys/durable"
 )
 
 // Tokens gives the bearer token for a host, or an empty one.
@@ -125,12 +126,12 @@ func (f *Fetcher) placeAs(pkg, dir string, get func(to string) error) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".fetch-")
+	tmp, err := durable.NewScratch(filepath.Dir(dir), ".fetched")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
-	fresh := filepath.Join(tmp, "package")
+	defer tmp.Remove()
+	fresh := tmp.Join("package")
 	if from, ok := f.fetched[pkg]; ok && from != dir && exists(from) {
 		err = duplicate(from, fresh)
 	} else {
