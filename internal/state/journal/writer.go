@@ -89,7 +89,10 @@ func Start(disk *durable.Disk, path string, b Begin, carried []Operation, known 
 		_ = disk.Remove(file.Name())
 		return nil, err
 	}
-	disk.SyncFolder(folder)
+	if err := disk.SyncFolder(folder); err != nil {
+		file.Close() // it stays: it has all that the old one had
+		return nil, err
+	}
 	return w, nil
 }
 
@@ -229,7 +232,7 @@ func Discard(disk *durable.Disk, path string) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	disk.SyncFolder(filepath.Dir(path))
+	_ = disk.SyncFolder(filepath.Dir(path)) // if it is there again, it is of no use
 	return err
 }
 
@@ -320,7 +323,7 @@ func (w *Writer) Remove() error {
 	failpoint.At("journal: done")
 	err := w.disk.Remove(w.path)
 	failpoint.At("journal: removed")
-	w.disk.SyncFolder(filepath.Dir(w.path))
+	_ = w.disk.SyncFolder(filepath.Dir(w.path)) // if it is there again, the state has all of it
 	return errors.Join(err, w.file.Close())
 }
 

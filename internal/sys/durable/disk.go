@@ -144,13 +144,13 @@ func (d *Disk) Move(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// Rename puts a file in the place of another, and that on the disk.
+// Rename puts a file in the place of another, and that on the disk. After an error of the last
+// part the file is in place, but may not survive a failure of the machine.
 func (d *Disk) Rename(from, to string) error {
 	if err := d.Move(from, to); err != nil {
 		return err
 	}
-	d.SyncFolder(filepath.Dir(to))
-	return nil
+	return d.SyncFolder(filepath.Dir(to))
 }
 
 // Link gives a file a second name.
@@ -189,34 +189,41 @@ func (d *Disk) MakeFolders(folder string, mode fs.FileMode) error {
 		return err
 	}
 	for _, at := range made {
-		d.SyncFolder(filepath.Dir(at))
+		if err := d.SyncFolder(filepath.Dir(at)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// SyncFolder makes last what names a folder has. Some file systems can't; there is
-// nothing better to do then.
-func (d *Disk) SyncFolder(folder string) {
-	if d.before(Change{Kind: FolderSync, Path: folder}) != nil {
-		return
+// SyncFolder puts the names of a folder on the disk. Where the file system can't do that, or
+// the folder can't be read, nothing better is possible, and that is no error.
+func (d *Disk) SyncFolder(folder string) error {
+	if err := d.before(Change{Kind: FolderSync, Path: folder}); err != nil {
+		return err
 	}
-	if f, err := os.Open(folder); err == nil {
-		_ = f.Sync()
+	f, err := os.Open(folder)
+	if err == nil {
+		err = f.Sync()
 		f.Close()
 	}
+	if err != nil && cannotSync(err) {
+		return nil
+	}
+	return err
 }
 
 // Replace puts a file with a content and a mode in the place of another, or where
-// there was none. When it fails, the old one is in place.
+// there was none. After an error the old one is in place, or the new one, if only its name
+// may not be on the disk.
 func (d *Disk) Replace(path string, content []byte, mode fs.FileMode) error {
 	if d == nil {
 		removeStale(filepath.Dir(path), path)
 	}
-	err := d.Put(path, content, mode)
-	if err == nil {
-		d.SyncFolder(filepath.Dir(path))
+	if err := d.Put(path, content, mode); err != nil {
+		return err
 	}
-	return err
+	return d.SyncFolder(filepath.Dir(path))
 }
 
 // Put is Replace for what is of no use after a crash of the machine, such as who holds a

@@ -41,18 +41,28 @@ const mostAtOnce = 32
 // They don't depend on one another: after a crash some may be the old ones, others the new.
 func ReplaceMany(files []Replacement) []error {
 	errs := make([]error, len(files))
-	folders := map[string][]string{}
-	for _, f := range files {
-		folders[filepath.Dir(f.Path)] = append(folders[filepath.Dir(f.Path)], f.Path)
+	folders := map[string][]int{}
+	for i, f := range files {
+		folders[filepath.Dir(f.Path)] = append(folders[filepath.Dir(f.Path)], i)
 	}
-	for folder, paths := range folders {
+	for folder, in := range folders {
+		paths := make([]string, len(in))
+		for n, i := range in {
+			paths[n] = files[i].Path
+		}
 		removeStale(folder, paths...)
 	}
 	atOnce(len(files), func(i int) {
 		errs[i] = (*Disk)(nil).Put(files[i].Path, files[i].Content, files[i].Mode)
 	})
 	names := slices.Collect(maps.Keys(folders))
-	atOnce(len(names), func(i int) { SyncFolder(names[i]) })
+	atOnce(len(names), func(n int) {
+		if err := SyncFolder(names[n]); err != nil {
+			for _, i := range folders[names[n]] {
+				errs[i] = errors.Join(errs[i], err)
+			}
+		}
+	})
 	return errs
 }
 
@@ -79,7 +89,7 @@ func temporary(path string) string {
 func Rename(from, to string) error { return (*Disk)(nil).Rename(from, to) }
 
 // SyncFolder is that of the system's disk.
-func SyncFolder(folder string) { (*Disk)(nil).SyncFolder(folder) }
+func SyncFolder(folder string) error { return (*Disk)(nil).SyncFolder(folder) }
 
 // New writes a file that isn't there yet, as a whole or not at all.
 func New(path string, content []byte) error {
@@ -95,9 +105,9 @@ func New(path string, content []byte) error {
 	}
 	err = os.Link(file.Name(), path)
 	if err == nil {
-		SyncFolder(filepath.Dir(path))
+		return SyncFolder(filepath.Dir(path))
 	}
-	if err == nil || errors.Is(err, os.ErrExist) {
+	if errors.Is(err, os.ErrExist) {
 		return err
 	}
 	return Rename(file.Name(), path) // where files have one name only

@@ -3,6 +3,8 @@
 package durable
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,12 @@ import (
 
 // movesOpen: a file can get another name while it is open.
 const movesOpen = true
+
+// cannotSync reports whether an error says that a folder can't be synced, rather than that it
+// wasn't.
+func cannotSync(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EBADF) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission)
+}
 
 // hold marks a temporary file as one that somebody writes, until it is closed or the
 // process ends. It is false when somebody took it for one that was left behind.

@@ -99,7 +99,8 @@ func overwrite(file *durable.File, content []byte) error {
 }
 
 // replace gives the file at path another content; see the package comment.
-// When it fails, the old content is in place.
+// When it fails, the old content is in place, unless the file system has no second names
+// and the new name couldn't be put on the disk.
 func (s *Store) replace(path string, content []byte) error {
 	failpoint.At("state: before")
 	if special(path) {
@@ -140,7 +141,14 @@ func (s *Store) replace(path string, content []byte) error {
 	failpoint.At("state: renamed")
 	// Before the old file is written to: as long as the new name isn't on the disk, a
 	// machine that fails comes back with the old file there, and that would be torn.
-	s.disk.SyncFolder(filepath.Dir(path))
+	if err := s.disk.SyncFolder(filepath.Dir(path)); err != nil {
+		if keep != "" {
+			_ = s.disk.Move(keep, path)
+		}
+		temp.Close()
+		s.closeOld(old)
+		return err
+	}
 
 	// The new state is in place. The rest is for those who know the old file.
 	back := keep != "" && overwrite(old, content) == nil
@@ -150,7 +158,7 @@ func (s *Store) replace(path string, content []byte) error {
 	if !back && keep != "" {
 		_ = s.disk.Remove(keep)
 	}
-	s.disk.SyncFolder(filepath.Dir(path))
+	_ = s.disk.SyncFolder(filepath.Dir(path)) // either file has the new content
 	if !back && locked {
 		s.held.more = append(s.held.more, s.held.file)
 		s.held.file = temp
