@@ -225,7 +225,7 @@ func tooLarge(expr *program.Expr, v cty.Value, s *scope) diag.List {
 func (f *Frame) Depend(t *promise.Task, refs []*program.Ref) {
 	for _, ref := range refs {
 		if ref.Kind == program.RefCall && ref.Attr == "" {
-			if child := f.NamedCall(t, ref); child != nil {
+			if child := f.NamedCall(t, nil, ref); child != nil {
 				child.all(t, &ref.Range)
 			} else {
 				f.closed(t, ref.Call, &ref.Range)
@@ -236,9 +236,10 @@ func (f *Frame) Depend(t *promise.Task, refs []*program.Ref) {
 	}
 }
 
-// NamedCall returns the instance of a module call that a reference names by a
-// constant key, or nil where it names all of them.
-func (f *Frame) NamedCall(t *promise.Task, ref *program.Ref) *Frame {
+// NamedCall returns the instance of a module call that a reference names by a key that can be
+// evaluated in the context, or nil where it names all of them. Without a context the key has
+// to be constant.
+func (f *Frame) NamedCall(t *promise.Task, ctx *hcl.EvalContext, ref *program.Ref) *Frame {
 	if ref.Key == nil || f.ev.Modular {
 		return nil
 	}
@@ -246,7 +247,9 @@ func (f *Frame) NamedCall(t *promise.Task, ref *program.Ref) *Frame {
 	if fs.Unknown {
 		return nil
 	}
-	k, ok := keyIn(ref.Key, nil, fs.Kind)
+	var k addr.Key
+	ok := false
+	t.Try(func(*promise.Task) { k, ok = keyIn(ref.Key, ctx, fs.Kind) })
 	if !ok {
 		return nil
 	}

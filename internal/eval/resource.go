@@ -103,16 +103,27 @@ func (i *Instance) DependsOn(t *promise.Task) {
 // them, and exact is false.
 func (i *Instance) Named(t *promise.Task, ref *program.Ref, repeats bool) (list []*Instance, exact bool) {
 	in := i.Frame.instances(t, ref.Resource, nil)
-	if in.Unknown || in.Kind == Single {
-		return in.list, false
-	}
-	k, ok := i.Addr.Key, repeats
 	if ref.Key != nil {
-		t.Try(func(t *promise.Task) { k, ok = keyIn(ref.Key, i.Context(t, cty.NilVal), in.Kind) })
+		t.Try(func(t *promise.Task) { list, exact = i.Frame.Named(t, i.Context(t, cty.NilVal), ref) })
+		return list, exact
 	}
-	if ok {
-		if named := in.find(k); named != nil {
+	if repeats && !in.Unknown && in.Kind != Single {
+		if named := in.find(i.Addr.Key); named != nil {
 			return []*Instance{named}, true
+		}
+	}
+	return in.list, false
+}
+
+// Named returns the instances that a reference to a resource names where the context is that
+// of its expression, as Instance.Named does.
+func (f *Frame) Named(t *promise.Task, ctx *hcl.EvalContext, ref *program.Ref) (list []*Instance, exact bool) {
+	in := f.instances(t, ref.Resource, nil)
+	if ref.Key != nil && !in.Unknown && in.Kind != Single {
+		if k, ok := keyIn(ref.Key, ctx, in.Kind); ok {
+			if named := in.find(k); named != nil {
+				return []*Instance{named}, true
+			}
 		}
 	}
 	return in.list, false

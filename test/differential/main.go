@@ -22,6 +22,7 @@ var (
 	simBin   = flag.String("sim", "", "a built simcloud provider; by default it is built")
 	cases    = flag.Int("n", 100, "how many histories are played")
 	first    = flag.Uint64("seed", 1, "the seed of the first one")
+	grids    = flag.Bool("grids", false, "play histories with references between single instances")
 	parallel = flag.Int("p", 1, "how many are played at once")
 	cacheDir = flag.String("cache", ".cache/versus", "where the reference's results are kept; empty for nowhere")
 	outDir   = flag.String("out", ".cache/versus-found", "where reproductions are written")
@@ -125,10 +126,18 @@ func (t *tally) all() bool {
 	return t.failed == 0 && t.broken == 0
 }
 
+// history draws that of a seed.
+func history(seed uint64) simtest.Case {
+	if *grids {
+		return simtest.GridCase(seed)
+	}
+	return simtest.Kit(seed)
+}
+
 // one plays the history of a seed. Of every kind of difference the first is
 // made small, until enough are.
 func (t *tally) one(seed uint64) {
-	c := simtest.Kit(seed)
+	c := history(seed)
 	found, err := t.match.play(c)
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -52,7 +52,7 @@ func (m *match) fill(first uint64, n int) (ok bool, err error) {
 	ends := map[string]int{}
 	for i := range n {
 		var before world
-		for _, step := range simtest.Kit(first + uint64(i)) {
+		for _, step := range history(first + uint64(i)) {
 			o, err := m.peer.play(before, step)
 			if err != nil {
 				return false, err

@@ -42,7 +42,7 @@ func (r *run) leaving(t *promise.Task, o *object) (diags diag.List) {
 // invoke plans the invocation that somebody has asked for, and nothing else.
 func (r *run) invoke(t *promise.Task) {
 	asking := actions.Asking{Actions: r.actions(), Root: r.root, Target: *r.Invoke, Exists: func(i addr.Instance) bool {
-		return r.prior.Current(i) != nil && r.scope.Chooses(i)
+		return r.prior.Current(i) != nil && r.chooses(i)
 	}}
 	var diags diag.List
 	r.asked, diags = asking.Plan(t)

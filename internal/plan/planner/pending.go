@@ -130,7 +130,7 @@ func (r *run) losesWithin(t *promise.Task, f *eval.Frame, ref *program.Ref) *pla
 	if ref.Kind != program.RefCall || ref.Attr != "" {
 		return nil
 	}
-	child := f.NamedCall(t, ref)
+	child := f.NamedCall(t, nil, ref)
 	if child == nil {
 		return nil
 	}
@@ -167,13 +167,15 @@ func (r *run) cause(i *eval.Instance, n *promise.Node) *plan.Awaited {
 // circular reports whether a resource that a block of the same module names
 // leads back to that block, by whatever instances.
 func (r *run) circular(i *eval.Instance, res *program.Resource) bool {
-	r.circleOnce.Do(func() { r.circles = r.references().Circles() })
-	if len(r.circles) == 0 {
-		return false
-	}
 	tree := r.Tree.At(i.Addr.Module)
-	circle := r.circles[refgraph.Site{Tree: tree, Declaration: i.Resource}]
-	return circle != 0 && circle == r.circles[refgraph.Site{Tree: tree, Declaration: res}]
+	circle := r.circle(refgraph.Site{Tree: tree, Declaration: i.Resource})
+	return circle != 0 && circle == r.circle(refgraph.Site{Tree: tree, Declaration: res})
+}
+
+// circle numbers the circle of references that a declaration is in, 0 for none.
+func (r *run) circle(at refgraph.Site) int {
+	r.circleOnce.Do(func() { r.circles = r.references().Circles() })
+	return r.circles[at]
 }
 
 // pending reports whether a cell, directly or through others, depends on
@@ -224,7 +226,7 @@ func (r *run) loses(b eval.Block, among func(addr.Instance) bool) *addr.Object {
 
 // leaves reports whether a stored object will be deleted for want of a place.
 func (r *run) leaves(a addr.Object) bool {
-	if !r.scope.Chooses(a.Instance) {
+	if !r.chooses(a.Instance) {
 		return false
 	}
 	if a.Deposed != "" {

@@ -125,8 +125,11 @@ type run struct {
 	leases    []leased
 	asked     []graphbuilder.Asked
 
-	scope *targeting.Scope
-	lists *listrefresh.Lists // nil for none
+	scope    *targeting.Scope
+	excluded *exclusion
+	// usesExcluded are the stored objects that depend on excluded ones.
+	usesExcluded func() map[addr.Instance]bool
+	lists        *listrefresh.Lists // nil for none
 	// closed: nothing more is planned. `told` are the problems found until then; lacking is set
 	// when something was asked for that doesn't exist.
 	closed, lacking bool
@@ -257,12 +260,14 @@ func newRun(ctx context.Context, in Input) *run {
 	r.root = ev.NewRoot(in.Tree.Program)
 	r.references = sync.OnceValue(func() *refgraph.Of { return refgraph.In(in.Tree) })
 	r.waiting = newSearch(r.isDeferred)
+	r.excluded = &exclusion{run: r, known: map[any]bool{}}
 	r.needed = r.prior.Snapshot.Behind(r.Needed)
 	read := r.references
 	if in.Mode == plan.Destroy {
 		read = nil
 	}
 	r.scope = targeting.New(in.Tree, in.Targets, in.Excludes, read)
+	r.usesExcluded = sync.OnceValue(func() map[addr.Instance]bool { return r.scope.UseExcluded(r.prior.Snapshot, r.prior.Now) })
 	r.Looks.Begin(r.prior.Snapshot, r.Now)
 	if !r.scope.IsPart() && !r.SkipRefresh { // for few objects there is no list
 		r.lists = listrefresh.New(ctx, in.Lists, r.prior.Snapshot, r.Looks.MayLook, r.note)
@@ -358,7 +363,7 @@ func (r *run) find(i *eval.Instance) *object {
 // Expand implements eval.Host: a plan needs to know its instances.
 func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
 	e, diags := configured()
-	if r.closed && e.Unknown {
+	if e.Unknown && (r.closed || !diags.HasErrors() && r.leftOutBlock(b)) {
 		t.Fail()
 		return e, nil
 	}
@@ -386,7 +391,7 @@ func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
 		return cty.DynamicVal, nil // it is configured where it is invoked
 	case i.Addr.Name.Mode == addr.List:
 		return r.Find(t, i)
-	case r.closed || r.scope.LeavesOut(i.Addr) || r.scope.PassesOver(i.Addr):
+	case r.closed || r.scope.PassesOver(i.Addr) || r.leavesOut(t, i):
 		return r.untouched(t, i)
 	case i.Addr.Name.Mode == addr.Data:
 		return r.data(t, i)

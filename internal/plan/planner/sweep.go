@@ -38,7 +38,7 @@ func (r *run) sweep() {
 		if now.Instance != a.Instance && reason == plan.DeleteNoResourceConfig {
 			reason = plan.DeleteNoMoveTarget
 		}
-		chosen := r.scope.Chooses(now.Instance) && !r.scope.LeavesOutProvider(r.prior.Snapshot.Objects[a].Provider)
+		chosen := r.chooses(now.Instance) && !r.scope.LeavesOutProvider(r.prior.Snapshot.Objects[a].Provider)
 		if r.Mode == plan.Destroy {
 			chosen = r.destroys(now.Instance)
 		}

@@ -22,8 +22,12 @@ func (r *run) walkScope(t *promise.Task, f *eval.Frame) {
 		r.rt.Go(func(t *promise.Task) {
 			list, ok := f.Found(t, res)
 			for _, i := range list {
-				if ok && r.scope.Chooses(i.Addr) {
-					r.rt.Go(func(t *promise.Task) { i.Value(t, nil) })
+				if ok && r.scope.Wants(i.Addr) {
+					r.rt.Go(func(t *promise.Task) {
+						if !r.leavesOut(t, i) {
+							i.Value(t, nil)
+						}
+					})
 				}
 			}
 		})

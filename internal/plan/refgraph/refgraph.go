@@ -121,16 +121,14 @@ func (s *Of) find(at Site) []Site {
 		}
 		return append(s.named(by.tree, refs), Site{by.tree, expansion})
 	case *program.Resource:
-		list := append(s.named(t, within(d)), Site{t, expansion})
-		for _, im := range s.imports[at] {
-			list = append(list, s.named(im.tree, im.refs)...)
-		}
-		if p, ok := s.provider(t, d.Provider); ok {
+		list := append(s.named(t, Block(d)), Site{t, expansion})
+		list = append(list, s.Imports(at)...)
+		if p, ok := s.Provider(t, d.Provider); ok {
 			list = append(list, p)
 		}
 		return list
 	case *program.Variable:
-		list := append(s.named(t, within(d)), Site{t, expansion})
+		list := append(s.named(t, Block(d)), Site{t, expansion})
 		if by.tree != nil {
 			if in := by.call.Input(d.Name); in != nil {
 				list = append(list, s.named(by.tree, refsOf(in.Expr))...)
@@ -138,16 +136,14 @@ func (s *Of) find(at Site) []Site {
 		}
 		return list
 	case program.Declaration:
-		return append(s.named(t, within(d)), Site{t, expansion})
+		return append(s.named(t, Block(d)), Site{t, expansion})
 	}
 	panic("planner: a site of no kind")
 }
 
-// Block are all references that are written in a resource's block, but those that
-// nobody asks for before the object is destroyed.
-func Block(r *program.Resource) []*program.Ref { return within(r) }
-
-func within(d program.Declaration) []*program.Ref {
+// Block are all references that are written in a declaration, but those that nobody asks for
+// before the object is destroyed.
+func Block(d program.Declaration) []*program.Ref {
 	var refs []*program.Ref
 	d.Parts(func(p program.Part) {
 		if !p.AtDestroy {
@@ -199,9 +195,18 @@ func (s *Of) named(t *program.Tree, refs []*program.Ref) []Site {
 	return list
 }
 
-// provider is the configuration that a use in a module means, as
+// Imports are what the import blocks of a resource refer to.
+func (s *Of) Imports(at Site) []Site {
+	var list []Site
+	for _, im := range s.imports[at] {
+		list = append(list, s.named(im.tree, im.refs)...)
+	}
+	return list
+}
+
+// Provider is the configuration that a use in a module means, as
 // eval.Frame.ProviderOf finds it.
-func (s *Of) provider(t *program.Tree, use program.ProviderUse) (Site, bool) {
+func (s *Of) Provider(t *program.Tree, use program.ProviderUse) (Site, bool) {
 	inherited := false
 	for {
 		by := s.callers[t]

@@ -15,16 +15,64 @@ func (s *Scope) Destroyed(prior *state.Snapshot, now func(addr.Instance) addr.In
 	if s.Whole() {
 		return nil
 	}
-	// Users lead to the groups that they depend on, groups to their members;
-	// and back.
-	needs, users := map[string][]string{}, map[string][]string{}
+	destroyed := map[addr.Instance]bool{}
+	needs, users := stored(prior)
+	var targeted, excluded []string
+	for a := range prior.Objects {
+		to := now(a.Instance)
+		switch {
+		case s.excludes(to):
+			excluded = append(excluded, a.Instance.String())
+		case s.Targeted(to):
+			destroyed[to] = true
+			targeted = append(targeted, a.Instance.String())
+		}
+	}
+	spared, using := reached(excluded, needs), reached(targeted, users)
+	for a := range prior.Objects {
+		to := now(a.Instance)
+		if len(s.Excludes) > 0 {
+			destroyed[to] = s.Wants(to) && !spared[a.Instance.String()]
+		} else if using[a.Instance.String()] {
+			destroyed[to] = true
+		}
+	}
+	return destroyed
+}
+
+// UseExcluded are the instances that depend on excluded ones as the state has it, by the
+// addresses that they have now.
+func (s *Scope) UseExcluded(prior *state.Snapshot, now func(addr.Instance) addr.Instance) map[addr.Instance]bool {
+	_, users := stored(prior)
+	var excluded []string
+	for a := range prior.Objects {
+		if s.excludes(now(a.Instance)) {
+			excluded = append(excluded, a.Instance.String())
+		}
+	}
+	using := reached(excluded, users)
+	all := map[addr.Instance]bool{}
+	for a := range prior.Objects {
+		if using[a.Instance.String()] {
+			all[now(a.Instance)] = true
+		}
+	}
+	return all
+}
+
+func (s *Scope) excludes(i addr.Instance) bool {
+	return slices.ContainsFunc(s.Excludes, func(t addr.Target) bool { return t.Matches(i) })
+}
+
+// stored are the dependencies that a state has, and the same the other way round. Users lead
+// to the groups that they depend on, groups to their members.
+func stored(prior *state.Snapshot) (needs, users map[string][]string) {
+	needs, users = map[string][]string{}, map[string][]string{}
 	link := func(user, of string) {
 		needs[user] = append(needs[user], of)
 		users[of] = append(users[of], user)
 	}
 	objects := prior.Objects
-	var targeted, excluded []string
-	destroyed := map[addr.Instance]bool{}
 	for a := range objects {
 		for _, group := range graphbuilder.GroupsOf(a.Instance) {
 			link("group "+group, a.Instance.String())
@@ -37,25 +85,8 @@ func (s *Scope) Destroyed(prior *state.Snapshot, now func(addr.Instance) addr.In
 			func(dep addr.Resource) bool { return len(needs["group "+graphbuilder.GroupFor(a.Instance, dep)]) > 0 },
 			func(at addr.Instance) { link(own, at.String()) },
 			func(dep addr.Resource) { link(own, "group "+graphbuilder.GroupFor(a.Instance, dep)) })
-		to := now(a.Instance)
-		switch {
-		case len(s.Excludes) > 0 && slices.ContainsFunc(s.Excludes, func(t addr.Target) bool { return t.Matches(to) }):
-			excluded = append(excluded, own)
-		case s.Targeted(to):
-			destroyed[to] = true
-			targeted = append(targeted, own)
-		}
 	}
-	spared, using := reached(excluded, needs), reached(targeted, users)
-	for a := range objects {
-		to := now(a.Instance)
-		if len(s.Excludes) > 0 {
-			destroyed[to] = s.Wants(to) && !spared[a.Instance.String()]
-		} else if using[a.Instance.String()] {
-			destroyed[to] = true
-		}
-	}
-	return destroyed
+	return needs, users
 }
 
 // reached is what can be reached in one step or more.

@@ -18,8 +18,8 @@ import (
 // A Scope answers what a plan is about.
 //
 // With targets, their instances are evaluated and whatever these ask for. With
-// exclusions, everything is but the excluded instances and the resources that
-// refer to excluded ones, by whatever instance. Then the plan is closed: root
+// exclusions, everything is but the excluded instances and those that need one of
+// them. Then the plan is closed: root
 // outputs that lead to nothing left out are evaluated, from what is planned and
 // what is there, and nothing is planned for their sake. Check blocks aren't
 // evaluated at all, their data sources only where they are targets themselves.
@@ -34,8 +34,10 @@ type Scope struct {
 // A part is a scope that isn't everything, as references are written.
 type part struct {
 	references *refgraph.Of
-	// leftOut are the declarations that lead to something excluded.
-	leftOut map[refgraph.Site]bool
+	// leftOut are the declarations that lead to a block with all its instances excluded,
+	// mayLeaveOut the others that lead to a block with excluded instances, and excluded
+	// these blocks.
+	leftOut, mayLeaveOut, excluded map[refgraph.Site]bool
 	// outputs are the root outputs that the plan covers.
 	outputs []*program.Output
 	// within are the declarations that the plan is about.
@@ -82,9 +84,17 @@ func (s *Scope) read(in *refgraph.Of) *part {
 			}
 		}
 	} else {
-		p.leftOut = in.Leading(named, append(all, in.Providers()...))
+		whole := map[refgraph.Site]bool{}
+		for at := range named {
+			if s.excludesAll(p.resource(at)) {
+				whole[at] = true
+			}
+		}
+		from := append(all, in.Providers()...)
+		p.excluded, p.leftOut, p.mayLeaveOut = named, in.Leading(whole, from), in.Leading(named, from)
+		maps.DeleteFunc(p.mayLeaveOut, func(at refgraph.Site, _ bool) bool { return p.leftOut[at] })
 		for _, at := range all {
-			if p.leftOut[at] || s.excludesAll(p.resource(at)) {
+			if p.leftOut[at] || whole[at] {
 				missing[at] = true
 			}
 		}
@@ -147,16 +157,42 @@ func (s *Scope) Targeted(i addr.Instance) bool {
 	return false
 }
 
-// Chooses reports whether an instance, which may be one that the configuration
-// doesn't have any more, is to be dealt with for its own sake.
-func (s *Scope) Chooses(i addr.Instance) bool {
-	return s.Wants(i) && !s.dependsOnExcluded(i.Resource)
+// A Leaving says how -exclude leaves out the instances of a declaration.
+type Leaving uint8
+
+const (
+	LeavesNone Leaving = iota
+	LeavesSome         // those that need an excluded instance
+	LeavesAll
+)
+
+// LeavesResource reports how -exclude leaves out the instances of a resource, for what its
+// block refers to.
+func (s *Scope) LeavesResource(res addr.Resource) Leaving {
+	if s.part == nil || len(s.part.excluded) == 0 {
+		return LeavesNone
+	}
+	tree := s.tree.At(res.Module)
+	if tree == nil {
+		return LeavesNone
+	}
+	return s.Leaves(refgraph.Site{Tree: tree, Declaration: tree.Program.ResourceByName[res.Name]})
 }
 
-// LeavesOut reports whether -exclude leaves an instance as it is.
-func (s *Scope) LeavesOut(i addr.Instance) bool {
-	return len(s.Excludes) > 0 && !s.Chooses(i)
+// Leaves reports how -exclude leaves out what a declaration makes, for what it refers to.
+func (s *Scope) Leaves(at refgraph.Site) Leaving {
+	switch {
+	case s.part == nil:
+	case s.part.leftOut[at]:
+		return LeavesAll
+	case s.part.mayLeaveOut[at]:
+		return LeavesSome
+	}
+	return LeavesNone
 }
+
+// ExcludesSome reports whether -exclude names instances of a resource.
+func (s *Scope) ExcludesSome(at refgraph.Site) bool { return s.part != nil && s.part.excluded[at] }
 
 // PassesOver reports whether -target names other instances of the same block. Then
 // those are meant, also where something else needs more of them.
@@ -164,25 +200,15 @@ func (s *Scope) PassesOver(i addr.Instance) bool {
 	return len(s.Targets) > 0 && !s.Targeted(i) && slices.ContainsFunc(s.Targets, func(t addr.Target) bool { return t.Names(i.Resource) })
 }
 
-// dependsOnExcluded reports whether a resource refers to one that has excluded
-// instances.
-func (s *Scope) dependsOnExcluded(res addr.Resource) bool {
-	if s.part == nil || len(s.part.leftOut) == 0 {
-		return false
-	}
-	tree := s.tree.At(res.Module)
-	return tree != nil && s.part.leftOut[refgraph.Site{Tree: tree, Declaration: tree.Program.ResourceByName[res.Name]}]
-}
-
 // LeavesOutProvider reports whether a provider configuration refers to something
 // that -exclude leaves out.
 func (s *Scope) LeavesOutProvider(p addr.ProviderConfig) bool {
-	if s.part == nil || len(s.part.leftOut) == 0 {
+	if s.part == nil {
 		return false
 	}
 	tree := s.tree.At(p.Module)
 	return tree != nil && slices.ContainsFunc(tree.Program.Providers, func(decl *program.Provider) bool {
-		return decl.Provider == p.Provider && decl.Alias == p.Alias && s.part.leftOut[refgraph.Site{Tree: tree, Declaration: decl}]
+		return decl.Provider == p.Provider && decl.Alias == p.Alias && s.Leaves(refgraph.Site{Tree: tree, Declaration: decl}) != LeavesNone
 	})
 }
 
@@ -191,7 +217,7 @@ func (s *Scope) MayChoose(res addr.Resource) bool {
 	if len(s.Targets) > 0 {
 		return s.Targeted(res.Instance(addr.AnyKey))
 	}
-	return !s.excludesAll(res) && !s.dependsOnExcluded(res)
+	return !s.excludesAll(res) && s.LeavesResource(res) != LeavesAll
 }
 
 // MayTargetBelow reports whether something in an instance of the call, whose

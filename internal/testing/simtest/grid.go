@@ -19,6 +19,7 @@ type Grid struct {
 	// Value and Key are arguments of each instance; another Key replaces it.
 	Value, Key map[Spot]int
 	rank       map[Spot]int // instances refer to those with a lower rank only
+	kit        bool         // for the provider of the conformance kit
 }
 
 // A Strip is a block of a Grid, or a call of a module with one resource.
@@ -41,8 +42,39 @@ func (s Spot) name() string { return s.Label + "-" + s.Key }
 
 const gridKeys = 4
 
-// NewGrid draws a grid.
-func NewGrid(r *rand.Rand) *Grid {
+// GridCase draws a history of grids for the provider of the conformance kit, so that any engine
+// can play it. In three of four, blocks form no circle.
+func GridCase(seed uint64) Case {
+	r := rand.New(rand.NewPCG(seed, 11))
+	g := newGrid(r, r.IntN(4) > 0)
+	g.kit = true
+	var c Case
+	for n := range 2 + r.IntN(3) {
+		if n > 0 {
+			g = g.Edit(r)
+		}
+		step := Step{Text: g.Files()}
+		if spots := g.Spots(); len(spots) > 0 {
+			if r.IntN(4) == 0 {
+				step.Fail = []string{[]string{"create ", "update ", "delete "}[r.IntN(3)] + spots[r.IntN(len(spots))].name()}
+			}
+			if r.IntN(6) == 0 {
+				step.Drift = []string{"drop " + spots[r.IntN(len(spots))].name()}
+			}
+		}
+		c = append(c, step)
+	}
+	if r.IntN(2) == 0 {
+		c = append(c, Step{Text: g.Files(), Destroy: true})
+	}
+	return c
+}
+
+// NewGrid draws a grid, whose blocks may form circles.
+func NewGrid(r *rand.Rand) *Grid { return newGrid(r, false) }
+
+// newGrid draws a grid. Between blocks in a row references lead only to earlier ones.
+func newGrid(r *rand.Rand, row bool) *Grid {
 	g := &Grid{Uses: map[Spot][]Spot{}, Value: map[Spot]int{}, Key: map[Spot]int{}, rank: map[Spot]int{}}
 	for n := range 2 + r.IntN(3) {
 		b := &Strip{Label: fmt.Sprintf("b%d", n), Module: r.IntN(4) == 0, Count: r.IntN(2) == 0, First: r.IntN(3) == 0, Parent: r.IntN(2) == 0}
@@ -51,6 +83,9 @@ func NewGrid(r *rand.Rand) *Grid {
 		g.scale(r, b)
 	}
 	ranks := r.Perm(len(g.Blocks) * gridKeys)
+	if row {
+		slices.Sort(ranks)
+	}
 	for n, b := range g.Blocks {
 		for k := range gridKeys {
 			g.rank[Spot{b.Label, b.key(k)}] = ranks[n*gridKeys+k]
@@ -65,7 +100,7 @@ func NewGrid(r *rand.Rand) *Grid {
 
 // Clone makes a copy that shares nothing.
 func (g *Grid) Clone() *Grid {
-	c := &Grid{Uses: map[Spot][]Spot{}, Value: map[Spot]int{}, Key: map[Spot]int{}, rank: g.rank}
+	c := &Grid{Uses: map[Spot][]Spot{}, Value: map[Spot]int{}, Key: map[Spot]int{}, rank: g.rank, kit: g.kit}
 	for _, b := range g.Blocks {
 		copied := *b
 		copied.Keys = slices.Clone(b.Keys)
@@ -190,16 +225,38 @@ func (g *Grid) used(s Spot) []Spot {
 // Files are the text.
 func (g *Grid) Files() module.Memory {
 	var b strings.Builder
+	if g.kit {
+		b.WriteString(kitRequirement)
+	}
 	b.WriteString("provider \"sim\" {}\n")
 	files := module.Memory{}
 	for _, s := range g.Blocks {
 		g.write(&b, s)
 		if s.Module {
-			files["m-"+s.Label+"/main.tf"] = []byte(fmt.Sprintf("variable \"arg\" {}\n\nresource \"sim_object\" \"in\" {\n  name   = var.arg.name\n  value  = var.arg.value\n  key    = var.arg.key\n  refs   = var.arg.refs\n  parent = var.arg.parent\n%s}\n\noutput \"id\" {\n  value = sim_object.in.id\n}\n", s.lifecycle()))
+			requirement := ""
+			if g.kit {
+				requirement = kitRequirement + "\n"
+			}
+			files["m-"+s.Label+"/main.tf"] = []byte(requirement + "variable \"arg\" {}\n\nresource \"sim_object\" \"in\" {\n" + g.arguments("var.arg.name", "var.arg.value", "var.arg.key", "var.arg.refs", "var.arg.parent") + s.lifecycle() + "}\n\noutput \"id\" {\n  value = sim_object.in.id\n}\n")
 		}
 	}
 	files["main.tf"] = []byte(b.String())
 	return files
+}
+
+// arguments are those of an object. The kit's objects are replaced by one key, which has that
+// of the parent.
+func (g *Grid) arguments(name, value, key, refs, parent string) string {
+	list := [][2]string{{"name", name}, {"value", value}, {"key", key}, {"refs", refs}, {"parent", parent}}
+	if g.kit {
+		list[2] = [2]string{"replace_key", fmt.Sprintf("join(\" \", compact([%s, %s]))", key, parent)}
+		list = list[:4]
+	}
+	var b strings.Builder
+	for _, a := range list {
+		fmt.Fprintf(&b, "  %s = %s\n", a[0], a[1])
+	}
+	return b.String()
 }
 
 func (b *Strip) lifecycle() string {
@@ -285,6 +342,9 @@ func (g *Grid) write(b *strings.Builder, s *Strip) {
 	case len(parts) == 0:
 	case s.Parent:
 		parent = "try(" + parts[0] + ", null)"
+		if g.kit {
+			refs = "compact([" + parent + "])"
+		}
 	default:
 		for n := range parts {
 			parts[n] = "try([" + parts[n] + "], [])"
@@ -294,16 +354,23 @@ func (g *Grid) write(b *strings.Builder, s *Strip) {
 	if s.Module {
 		fmt.Fprintf(b, "\nmodule %q {\n  source = \"./m-%[1]s\"\n%s  arg = {\n    name   = \"%[1]s-${%[3]s}\"\n    value  = local.value_%[1]s[%[3]s]\n    key    = local.key_%[1]s[%[3]s]\n    refs   = %s\n    parent = %s\n  }\n}\n", s.Label, repeat, each, refs, parent)
 	} else {
-		fmt.Fprintf(b, "\nresource \"sim_object\" %q {\n%s  name   = \"%[1]s-${%[3]s}\"\n  value  = local.value_%[1]s[%[3]s]\n  key    = local.key_%[1]s[%[3]s]\n  refs   = %s\n  parent = %s\n%s}\n", s.Label, repeat, each, refs, parent, s.lifecycle())
+		fmt.Fprintf(b, "\nresource \"sim_object\" %q {\n%s%s%s}\n", s.Label, repeat, g.arguments(fmt.Sprintf("\"%s-${%s}\"", s.Label, each), "local.value_"+s.Label+"["+each+"]", "local.key_"+s.Label+"["+each+"]", refs, parent), s.lifecycle())
 	}
 	switch {
 	case s.Reads == "reference":
-		key := "each.key"
+		key, lookup := "each.key", "sim_lookup"
 		if s.Count {
 			key = "count.index"
 		}
-		fmt.Fprintf(b, "\ndata \"sim_lookup\" %q {\n%s  id = %s\n}\n", s.Label, repeat, s.ref(key))
+		if g.kit {
+			lookup = "sim_object"
+		}
+		fmt.Fprintf(b, "\ndata %q %q {\n%s  id = %s\n}\n", lookup, s.Label, repeat, s.ref(key))
 	case s.Reads == "depends_on" && !s.Module && len(s.Keys) > 0:
-		fmt.Fprintf(b, "\ndata \"sim_find\" %q {\n  name = \"nothing\"\n  depends_on = [%s]\n}\n", s.Label, s.at(s.Keys[0]))
+		find, what := "sim_find", "name = \"nothing\""
+		if g.kit {
+			find, what = "sim_objects", "filter {\n    name_prefix = \"nothing\"\n  }"
+		}
+		fmt.Fprintf(b, "\ndata %q %q {\n  %s\n  depends_on = [%s]\n}\n", find, s.Label, what, s.at(s.Keys[0]))
 	}
 }
