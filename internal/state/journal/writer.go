@@ -90,7 +90,10 @@ func Start(disk *durable.Disk, path string, b Begin, carried []Operation, known 
 		return nil, err
 	}
 	if err := disk.SyncFolder(folder); err != nil {
-		file.Close() // it stays: it has all that the old one had
+		file.Close()
+		if len(carried)+len(known) == 0 { // else it has all that the old one had
+			_ = disk.Remove(path)
+		}
 		return nil, err
 	}
 	return w, nil

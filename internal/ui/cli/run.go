@@ -74,9 +74,14 @@ type Process struct {
 
 // Run does what the arguments say and returns the exit code.
 func Run(p Process) (code int) {
+	var e *env
 	defer func() {
 		if problem := recover(); problem != nil {
-			fmt.Fprintf(p.Err, output.CrashText, problem, debug.Stack())
+			text := fmt.Sprintf(output.CrashText, problem, debug.Stack())
+			if e != nil {
+				text = e.Secrets.Mask(text)
+			}
+			fmt.Fprint(p.Err, text)
 			code = exitPanic
 		}
 	}()
