@@ -266,12 +266,6 @@ func Language() (string, error) {
 	return strings.TrimRight(page.String(), "\n") + "\n", nil
 }
 
-// only are functions that not all of OpenTofu 1.12, Terraform 1.15 and weir have.
-var only = map[string]string{
-	"base64gunzip": "OpenTofu and weir", "cidrcontains": "OpenTofu and weir", "urldecode": "OpenTofu and weir",
-	"convert": "Terraform and weir",
-}
-
 // Functions returns the page about functions. Examples are cases of the function's own
 // test, in internal/lang/function/cases_test.go.
 func Functions() (string, error) {
@@ -282,7 +276,6 @@ func Functions() (string, error) {
 	var page strings.Builder
 	page.WriteString(head + "# Functions\n\nAll built-in functions, with a call and its result. A test runs each call. The name with\n`core::` in front works too. Functions of providers are `provider::NAME::FUNCTION`.\n\n")
 	all := function.Signatures()
-	shown := 0
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if strings.Contains(name, "::") {
 			continue
@@ -296,20 +289,15 @@ func Functions() (string, error) {
 			parameters = append(parameters, s.Variadic.Name+" "+typeText(s.Variadic.Type)+"...")
 		}
 		fmt.Fprintf(&page, "## `%s`\n\n%s\n\n", name, s.Description)
-		if where := only[name]; where != "" {
-			fmt.Fprintf(&page, "Only in %s.\n\n", where)
-		} else if strings.HasPrefix(name, "assume") {
-			page.WriteString("**Only in weir** and in development versions of OpenTofu.\n\n")
+		if where := function.Programs[name]; where != "" {
+			fmt.Fprintf(&page, "**Only in %s.**\n\n", where)
 		}
 		fmt.Fprintf(&page, "```hcl\n%s(%s) -> %s\n", name, strings.Join(parameters, ", "), typeText(s.ReturnType))
-		if e := examples[name]; e != [2]string{} {
-			fmt.Fprintf(&page, "\n> %s\n%s\n", e[0], e[1])
-			shown++
+		e := examples[name]
+		if e == [2]string{} {
+			return "", fmt.Errorf("no case of %s in internal/lang/function/cases_test.go can be shown as an example: write one with constant arguments and a certain result", name)
 		}
-		page.WriteString("```\n\n")
-	}
-	if shown < 90 {
-		return "", fmt.Errorf("only %d functions have an example", shown)
+		fmt.Fprintf(&page, "\n> %s\n%s\n```\n\n", e[0], e[1])
 	}
 	return strings.TrimRight(page.String(), "\n") + "\n", nil
 }
@@ -367,7 +355,10 @@ func functionCases() (map[string][2]string, error) {
 			}
 			call, result := unquoted(c.Elts[0]), unquoted(c.Elts[1])
 			result, certain := strings.CutPrefix(result, "= ")
-			if certain && found[function] == ([2]string{}) && strings.HasPrefix(call, function+"(") && !fixture.MatchString(call+result) && len(call+result) < 160 {
+			if strings.HasPrefix(result, "S= ") {
+				result, certain = "(sensitive value)", true
+			}
+			if certain && found[function] == ([2]string{}) && strings.Contains(call, function+"(") && !fixture.MatchString(call+result) && len(call+result) < 160 {
 				found[function] = [2]string{call, result}
 			}
 		}

@@ -1,8 +1,5 @@
 package function
 
-// own are the functions that weir has and neither OpenTofu nor Terraform does.
-var own = []string{}
-
 // cases lists calls and what they give, in the notation of check.
 var cases = map[string][][2]string{
 	"abs":       {{`abs(-1.5)`, `= 1.5`}, {`abs(u_num)`, `? number`}, {`abs(s_num)`, `S= 4711`}, {`abs(null)`, `! must not be null`}},
@@ -23,14 +20,14 @@ var cases = map[string][][2]string{
 	"assumenotnull":       {{`assumenotnull(u_str) == null`, `= false`}, {`assumenotnull("x")`, `= "x"`}, {`assumenotnull(nothing)`, `! not upheld`}, {`assumenotnull(u_any)`, `! type of the value must be known`}, {`assumenotnull(s_unknown)`, `S? string`}},
 	"assumestringprefix":  {{`startswith(assumestringprefix(u_str, "ab"), "a")`, `= true`}, {`assumestringprefix("abc", "ab")`, `= "abc"`}, {`assumestringprefix("xbc", "ab")`, `! not upheld`}, {`assumestringprefix(u_str, u_str)`, `? string`}},
 	"assumelistlength":    {{`length(assumelistlength(u_list, 2, 2))`, `= 2`}, {`assumelistlength(["a"], 1, 3)`, `= tolist(["a"])`}, {`assumelistlength(["a"], 2, 3)`, `! not upheld`}, {`assumelistlength(u_list, 1.5, 3)`, `! "min_length"`}, {`assumelistlength(u_list, 1, -3)`, `! "max_length"`}},
-	"assumelistlengthmin": {{`length(assumelistlengthmin(u_list, 2)) > 1`, `= true`}, {`assumelistlengthmin(["a"], 2)`, `! not upheld`}, {`assumelistlengthmin(u_list, "x")`, `! number is required`}},
-	"assumelistlengthmax": {{`length(assumelistlengthmax(u_list, 2)) > 3`, `= false`}, {`assumelistlengthmax(["a", "b"], 1)`, `! not upheld`}, {`assumelistlengthmax(u_list, 0)`, `? list(string)`}},
+	"assumelistlengthmin": {{`assumelistlengthmin(["a", "b"], 2)`, `= tolist(["a", "b"])`}, {`length(assumelistlengthmin(u_list, 2)) > 1`, `= true`}, {`assumelistlengthmin(["a"], 2)`, `! not upheld`}, {`assumelistlengthmin(u_list, "x")`, `! number is required`}},
+	"assumelistlengthmax": {{`assumelistlengthmax(["a"], 2)`, `= tolist(["a"])`}, {`length(assumelistlengthmax(u_list, 2)) > 3`, `= false`}, {`assumelistlengthmax(["a", "b"], 1)`, `! not upheld`}, {`assumelistlengthmax(u_list, 0)`, `? list(string)`}},
 	"assumemaplength":     {{`length(assumemaplength(u_map, 3, 3))`, `= 3`}, {`assumemaplength({ a = "b" }, 1, 1)`, `= tomap({ a = "b" })`}, {`assumemaplength({}, 1, 1)`, `! not upheld`}},
-	"assumemaplengthmin":  {{`length(assumemaplengthmin(u_map, 1)) > 0`, `= true`}, {`assumemaplengthmin({}, 1)`, `! not upheld`}},
-	"assumemaplengthmax":  {{`length(assumemaplengthmax(u_map, 1)) > 2`, `= false`}, {`assumemaplengthmax({ a = 1, b = 2 }, 1)`, `! not upheld`}},
+	"assumemaplengthmin":  {{`assumemaplengthmin({ a = 1 }, 1)`, `= tomap({ a = 1 })`}, {`length(assumemaplengthmin(u_map, 1)) > 0`, `= true`}, {`assumemaplengthmin({}, 1)`, `! not upheld`}},
+	"assumemaplengthmax":  {{`assumemaplengthmax({ a = 1 }, 2)`, `= tomap({ a = 1 })`}, {`length(assumemaplengthmax(u_map, 1)) > 2`, `= false`}, {`assumemaplengthmax({ a = 1, b = 2 }, 1)`, `! not upheld`}},
 	"assumesetlength":     {{`length(assumesetlength(u_set, 1, 1))`, `= 1`}, {`assumesetlength(["a", "a"], 1, 1)`, `= toset(["a"])`}, {`assumesetlength(["a"], 2, 2)`, `! not upheld`}},
-	"assumesetlengthmin":  {{`length(assumesetlengthmin(u_set, 1)) > 0`, `= true`}, {`assumesetlengthmin(["a"], 2)`, `! not upheld`}},
-	"assumesetlengthmax":  {{`length(assumesetlengthmax(u_set, 1)) > 2`, `= false`}, {`assumesetlengthmax(["a", "b"], 1)`, `! not upheld`}},
+	"assumesetlengthmin":  {{`assumesetlengthmin(["a"], 1)`, `= toset(["a"])`}, {`length(assumesetlengthmin(u_set, 1)) > 0`, `= true`}, {`assumesetlengthmin(["a"], 2)`, `! not upheld`}},
+	"assumesetlengthmax":  {{`assumesetlengthmax(["a"], 2)`, `= toset(["a"])`}, {`length(assumesetlengthmax(u_set, 1)) > 2`, `= false`}, {`assumesetlengthmax(["a", "b"], 1)`, `! not upheld`}},
 
 	"base64decode":     {{`base64decode("aGVsbG8=")`, `= "hello"`}, {`base64decode("!")`, `! "!"`}, {`base64decode("/w==")`, `! UTF-8`}, {`base64decode(s_b64)`, `! (sensitive value)`}, {`base64decode(s_unknown)`, `S? string`}},
 	"base64encode":     {{`base64encode("hello")`, `= "aGVsbG8="`}, {`base64encode("ö")`, `= "w7Y="`}},

@@ -175,18 +175,24 @@ func TestFunctions(t *testing.T) {
 // TestEveryFunctionHasCases keeps functions, cases and signatures together.
 func TestEveryFunctionHasCases(t *testing.T) {
 	table := called(Context(testEnv(t)))
-	if shared := len(Names()) - len(own); shared != 134 {
-		t.Errorf("%d functions, OpenTofu and Terraform together have 134: a further one belongs to the list own", shared)
+	shared := len(Names())
+	for _, programs := range Programs {
+		if programs == Own {
+			shared--
+		}
+	}
+	if shared != 134 {
+		t.Errorf("%d functions, OpenTofu and Terraform together have 134: give a further one its line in Programs, with Own", shared)
 	}
 	page, err := os.ReadFile("../../../docs/where-weir-differs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range own {
+	for name, programs := range Programs {
 		if !slices.Contains(Names(), name) {
-			t.Errorf("the list own has %s, which isn't a function", name)
+			t.Errorf("Programs has %s, which isn't a function", name)
 		}
-		if !strings.Contains(string(page), "`"+name+"`") {
+		if programs == Own && !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("docs/where-weir-differs.md has nothing about the function %s", name)
 		}
 	}

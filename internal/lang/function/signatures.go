@@ -5,6 +5,33 @@ package function
 // number of arguments.
 type signature struct{ shape, about string }
 
+// Own marks a function that only weir has.
+const Own = "weir"
+
+// preview marks a function of weir that no release of OpenTofu has yet.
+const preview = "weir and development versions of OpenTofu"
+
+// Programs lists the programs that have a function, where OpenTofu, Terraform and weir don't all
+// have it. The page of functions prints them.
+var Programs = map[string]string{
+	"assumeequal":         preview,
+	"assumelistlength":    preview,
+	"assumelistlengthmax": preview,
+	"assumelistlengthmin": preview,
+	"assumemaplength":     preview,
+	"assumemaplengthmax":  preview,
+	"assumemaplengthmin":  preview,
+	"assumenotnull":       preview,
+	"assumesetlength":     preview,
+	"assumesetlengthmax":  preview,
+	"assumesetlengthmin":  preview,
+	"assumestringprefix":  preview,
+	"base64gunzip":        "OpenTofu and weir",
+	"cidrcontains":        "OpenTofu and weir",
+	"convert":             "Terraform and weir",
+	"urldecode":           "OpenTofu and weir",
+}
+
 // signatures has every function that a configuration can use. Names, order and types of
 // parameters are those of the other programs.
 var signatures = map[string]signature{
