@@ -24,7 +24,7 @@ func (g *Graph) Register(fs *flag.FlagSet) {
 	g.Vars.Register(fs)
 	fs.StringVar(&g.Kind, "type", "", "Set the `KIND`: plan, plan-refresh-only, plan-destroy, or apply (with -plan).")
 	fs.StringVar(&g.Plan, "plan", "", "Show the steps of the saved plan at `PATH`.")
-	fs.StringVar(&g.Format, "format", graphview.Formats[0].Name, "Write the graph in `FORMAT`: "+graphview.FormatNames(false)+" as text, "+graphview.FormatNames(true)+" grouped.")
+	fs.StringVar(&g.Format, "format", graphview.Formats[0].Name, "Write `FORMAT`: "+graphview.FormatNames(false)+" as text, "+graphview.FormatNames(true)+" grouped.")
 	fs.BoolVar(&g.Full, "detail", false, "Don't group: show every declaration (or, with -plan, every step).")
 	fs.Bool("draw-cycles", false, "") // of graphs of other programs, as the next two
 	fs.Bool("verbose", false, "")
