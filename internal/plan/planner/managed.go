@@ -381,9 +381,9 @@ func (r *run) guard(t *promise.Task, o *object, res *program.Resource, f *eval.F
 	}
 	switch {
 	case !v.IsKnown():
-		diags.Add(diag.Unsuitable.As(instance.PreventDestroySummary).Error(res.PreventDestroy.Range(), "%s is to be destroyed, and whether its prevent_destroy argument allows that will be known only after apply. Leave it out for now with -exclude=%s.", o.addr, addr.Quote(o.addr.Resource.String())))
+		diags.Add(instance.UnsuitableDecision("prevent_destroy").Error(res.PreventDestroy.Range(), "%s is to be destroyed, and whether its prevent_destroy argument allows that will be known only after apply. Leave it out for now with -exclude=%s.", o.addr, addr.Quote(o.addr.Resource.String())))
 	case v.IsNull():
-		diags.Add(diag.Unsuitable.As(instance.PreventDestroySummary).Error(res.PreventDestroy.Range(), "%s is to be destroyed, and its prevent_destroy argument is null. Where destruction is allowed it has to be false.", o.addr))
+		diags.Add(instance.UnsuitableDecision("prevent_destroy").Error(res.PreventDestroy.Range(), "%s is to be destroyed, and its prevent_destroy argument is null. Where destruction is allowed it has to be false.", o.addr))
 	case v.True():
 		diags.Add(DestroyRefused.Error(res.Range, "Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.", o.addr))
 	}

@@ -1,9 +1,11 @@
 package instance
 
 import (
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/core/value"
@@ -11,36 +13,44 @@ import (
 	"weir.dev/weir/internal/lang/program"
 )
 
-// PreventDestroySummary is the summary of problems with values of
-// prevent_destroy.
-const PreventDestroySummary = "Invalid value for prevent_destroy"
-
 // PreventDestroy evaluates the argument of that name, which is the same for all
-// instances of a resource. The result is a boolean without marks, perhaps unknown
-// or null, and NilVal without the argument or after a problem.
+// instances of a resource.
 func PreventDestroy(t *promise.Task, r *program.Resource, f *eval.Frame) (cty.Value, diag.List) {
-	expr := r.PreventDestroy
-	if expr == nil {
-		return cty.NilVal, nil
+	if r.PreventDestroy == nil {
+		return cty.NilVal, nil // without the cost of a context
 	}
-	v, diags := eval.Evaluate(t, expr, f.Context(t, nil, cty.NilVal))
+	return Decision(t, r.Name, "prevent_destroy", r.PreventDestroy, f.Context(t, nil, cty.NilVal))
+}
+
+// UnsuitableDecision is the code of problems with values of a lifecycle argument.
+func UnsuitableDecision(argument string) diag.Code {
+	return diag.Unsuitable.As("Invalid value for " + argument)
+}
+
+// Decision evaluates a lifecycle argument that is true or false. The result is a boolean without
+// marks, perhaps unknown or null, and NilVal after a problem. A marked
+// value is an error: the plan would show what a sensitive one is, and an ephemeral one can
+// differ between plan and apply.
+func Decision(t *promise.Task, of addr.Name, argument string, expr *program.Expr, ctx *hcl.EvalContext) (cty.Value, diag.List) {
+	v, diags := eval.Evaluate(t, expr, ctx)
 	if diags.HasErrors() {
 		return cty.NilVal, diags
 	}
 	v, marks := v.Unmark()
 	b, err := convert.Convert(v, cty.Bool)
+	code := UnsuitableDecision(argument)
 	switch {
 	case err != nil:
-		diags.Add(diag.Unsuitable.As(PreventDestroySummary).Error(expr.Range(), "The prevent_destroy argument of %s has to be true or false: %s.", r.Name, value.ErrorString("", err)))
+		diags.Add(code.Error(expr.Range(), "The %s argument of %s has to be true or false: %s.", argument, of, value.ErrorString("", err)))
 	case marks.Has(value.Sensitive):
-		diags.Add(diag.Unsuitable.As(PreventDestroySummary).Error(expr.Range(), "The prevent_destroy argument of %s is sensitive, and whether the object can be destroyed would show what it is. Use nonsensitive if it may be shown.", r.Name))
+		diags.Add(code.Error(expr.Range(), "The %s argument of %s is sensitive, and the plan would show its value. Use nonsensitive if it may be shown.", argument, of))
 	case marks.Has(value.Ephemeral):
-		diags.Add(diag.Unsuitable.As(PreventDestroySummary).Error(expr.Range(), "The prevent_destroy argument of %s is ephemeral, and what may be destroyed can't differ between plan and apply.", r.Name))
+		diags.Add(code.Error(expr.Range(), "The %s argument of %s is ephemeral, and what it allows can't differ between plan and apply.", argument, of))
 	}
 	if diags.HasErrors() {
 		t.Fail()
 		for i := range diags {
-			diags[i].Values = eval.Values(expr, f.Context(t, nil, cty.NilVal))
+			diags[i].Values = eval.Values(expr, ctx)
 		}
 		return cty.NilVal, diags
 	}
