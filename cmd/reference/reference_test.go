@@ -33,9 +33,12 @@ func TestReference(t *testing.T) {
 	}
 	for name, text := range want {
 		for line := range strings.Lines(text) {
-			// Links to other commands.
+			// Links within the reference. make docs follows the others.
 			for _, part := range strings.Split(line, "](")[1:] {
 				file, heading, _ := strings.Cut(strings.Split(part, ")")[0], "#")
+				if strings.HasPrefix(file, "../") {
+					continue
+				}
 				if title := strings.ReplaceAll(heading, "-", " "); want[file] == "" || heading != "" && !strings.Contains(strings.ReplaceAll(want[file], "-", " "), "# "+title+"\n") {
 					t.Errorf("%s leads to %s#%s, which isn't there", name, file, heading)
 				}
@@ -46,11 +49,66 @@ func TestReference(t *testing.T) {
 
 // TestExamplesOfBlocks parses the examples of the language reference.
 func TestExamplesOfBlocks(t *testing.T) {
-	for _, b := range blocks {
-		if _, diags := hclsyntax.ParseConfig([]byte(b.example), b.name, hcl.InitialPos); diags.HasErrors() {
-			t.Errorf("%s: %v", b.name, diags)
+	for _, sec := range sections {
+		for _, b := range sec.blocks {
+			if _, diags := hclsyntax.ParseConfig([]byte(b.example), b.name, hcl.InitialPos); diags.HasErrors() {
+				t.Errorf("%s: %v", b.name, diags)
+			}
 		}
 	}
+}
+
+// TestOwnArguments: an argument or block that neither OpenTofu nor Terraform has is marked in the
+// language reference, and described as a difference. testdata/arguments.txt lists those of
+// the two programs.
+func TestOwnArguments(t *testing.T) {
+	list, err := os.ReadFile("testdata/arguments.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	differs, err := os.ReadFile("../../docs/where-weir-differs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := map[string]bool{}
+	for _, line := range strings.Fields(string(list)) {
+		shared[line] = true
+	}
+	_, schemas := Schemas()
+	for _, sec := range sections {
+		for _, b := range sec.blocks {
+			for _, name := range names(schemas[sec.prefix+b.name]) {
+				key := sec.prefix + b.name + "." + name
+				own := !shared[key]
+				delete(shared, key)
+				if !own || reserved[name] || reserved[key] {
+					continue
+				}
+				if !strings.Contains(b.texts[name], "**Only in weir") {
+					t.Errorf("testdata/arguments.txt doesn't list %s as an argument of OpenTofu or Terraform: mark its text with **Only in weir**, or add it there", key)
+				}
+				if !strings.Contains(string(differs), "`"+name+"`") {
+					t.Errorf("docs/where-weir-differs.md has nothing about the argument %s of %s", name, b.name)
+				}
+			}
+		}
+	}
+	for name := range shared {
+		t.Errorf("testdata/arguments.txt lists %s, which weir doesn't have", name)
+	}
+}
+
+func names(schema *hcl.BodySchema) (list []string) {
+	if schema == nil {
+		return nil
+	}
+	for _, a := range schema.Attributes {
+		list = append(list, a.Name)
+	}
+	for _, inner := range schema.Blocks {
+		list = append(list, inner.Type)
+	}
+	return list
 }
 
 // TestManual: there is a page for each command, and all text of one is text to man.

@@ -52,6 +52,20 @@ var (
 	lifecycleSchema = attributes("destroy")
 )
 
+// Schemas returns the schema of a file with components, and that of each block, for the language
+// reference.
+func Schemas() (file *hcl.BodySchema, blocks map[string]*hcl.BodySchema) {
+	return fileSchema, map[string]*hcl.BodySchema{
+		"component":         componentSchema,
+		"stack":             stackSchema,
+		"removed":           removedSchema,
+		"removed.lifecycle": lifecycleSchema,
+		"provider":          providerSchema,
+		"variable":          variableSchema,
+		"output":            outputSchema,
+	}
+}
+
 // Anything that is written where it isn't expected, and where it belongs.
 var (
 	elsewhere = map[string]string{

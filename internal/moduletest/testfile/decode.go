@@ -59,6 +59,30 @@ var (
 	assertSchema  = &hcl.BodySchema{Attributes: attributes("condition!", "error_message!")}
 )
 
+// overrideSchema is that of an override block, whose values have the given name.
+func overrideSchema(values string) *hcl.BodySchema {
+	return &hcl.BodySchema{Attributes: attributes("target!", values, "override_during")}
+}
+
+// Schemas returns the schema of each block of a test file, for the language reference. A nested
+// block has the name of its parent in front. The first one is the file's own.
+func Schemas() (file *hcl.BodySchema, blocks map[string]*hcl.BodySchema) {
+	return fileSchema, map[string]*hcl.BodySchema{
+		"test":              testSchema,
+		"variable":          variableSchema,
+		"provider":          providerSchema,
+		"mock_provider":     mockSchema,
+		"mock_resource":     mockedSchema,
+		"run":               runSchema,
+		"run.plan_options":  optionsSchema,
+		"run.module":        moduleSchema,
+		"run.assert":        assertSchema,
+		"override_resource": overrideSchema("values"),
+		"override_data":     overrideSchema("values"),
+		"override_module":   overrideSchema("outputs"),
+	}
+}
+
 // A reader decodes one file.
 type reader struct {
 	dialect dialect.Dialect

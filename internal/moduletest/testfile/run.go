@@ -262,7 +262,7 @@ func (r *reader) override(list *[]*Override, b *hcl.Block) {
 	if b.Type == "override_module" {
 		values = "outputs"
 	}
-	attrs := r.content(b.Body, &hcl.BodySchema{Attributes: attributes("target!", values, "override_during")}).Attributes
+	attrs := r.content(b.Body, overrideSchema(values)).Attributes
 	o := &Override{Range: b.DefRange, During: r.during(attrs["override_during"])}
 	if attr := attrs[values]; attr != nil {
 		o.Values = attr.Expr

@@ -157,6 +157,22 @@ var (
 	publishSchema    = attributes("value!", "description")
 )
 
+// Schemas returns the schema of a file with deployments, and that of each block, for the language
+// reference.
+func Schemas() (file *hcl.BodySchema, blocks map[string]*hcl.BodySchema) {
+	return fileSchema, map[string]*hcl.BodySchema{
+		"deployment":              deploymentSchema,
+		"deployment_group":        groupSchema,
+		"deployment_auto_approve": ruleSchema,
+		"orchestrate":             ruleSchema,
+		"rule.check":              checkSchema,
+		"identity_token":          tokenSchema,
+		"store":                   storeSchema,
+		"upstream_input":          upstreamSchema,
+		"publish_output":          publishSchema,
+	}
+}
+
 // Anything that is written where it isn't expected, and what to do instead.
 var (
 	misplaced = map[string]string{

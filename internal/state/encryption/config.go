@@ -65,6 +65,17 @@ var (
 	}}
 )
 
+// Schemas returns the schema of the encryption block, and those of the blocks in it, for the
+// language reference.
+func Schemas() (encryption *hcl.BodySchema, blocks map[string]*hcl.BodySchema) {
+	return blockSchema, map[string]*hcl.BodySchema{
+		"key_provider":              aliasSchema,
+		"state":                     enforceableSchema,
+		"plan":                      enforceableSchema,
+		"remote_state_data_sources": remoteSchema,
+	}
+}
+
 // Decode reads the body of an encryption block. at is its header. The parts of
 // a union are merged, each over those before.
 func Decode(body hcl.Body, at hcl.Range) (*Config, diag.List) {
