@@ -142,9 +142,11 @@ func choose(field, value string) chromedp.Action {
 	return chromedp.Evaluate(fmt.Sprintf("(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event('input', { bubbles: true })); })()", field, value), nil)
 }
 
-// unfold opens an entry of the history.
+// unfold opens an entry of the history. Positions of entries move while another one opens, so
+// a click by position could miss.
 func unfold(n int) chromedp.Action {
-	return chromedp.Click(fmt.Sprintf("#earlier details:nth-of-type(%d) summary", n), chromedp.ByQuery)
+	summary := fmt.Sprintf("#earlier details:nth-of-type(%d) summary", n)
+	return chromedp.Tasks{chromedp.WaitVisible(summary, chromedp.ByQuery), chromedp.Evaluate(fmt.Sprintf("document.querySelector(%q).click()", summary), nil)}
 }
 
 func button(choice string) string { return "button[data-choice=" + choice + "]" }
@@ -279,7 +281,7 @@ func TestStop(t *testing.T) {
 	r := weir(t, `
 resource "terraform_data" "slow" {
   provisioner "local-exec" {
-    command = "while ! test -e go; do sleep 0.1; done"
+    command = "trap '' INT; while ! test -e go; do sleep 0.1; done"
   }
 }
 resource "terraform_data" "after" {
@@ -292,9 +294,50 @@ resource "terraform_data" "after" {
 	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	do(t, ctx, says("h1", "Apply failed"), chromedp.WaitVisible(button("again")), shot(t, "stopped"), chromedp.Click(button("again")),
-		says("h1", "Plan: 2 to add"), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")), says("h1", "Apply complete!"))
+	do(t, ctx, says("h1", "Apply stopped"), says("#end", "0 of 2 done, 1 failed, 1 not begun"), says("#problems", "interrupted"), chromedp.WaitVisible(button("again")), shot(t, "stopped"), chromedp.Click(button("again")),
+		says("h1", "Plan: 2 to add, 0 to change, 1 to destroy"), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")), says("h1", "Apply complete!"))
 	if code := r.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestCut: a provisioner ends at the first interrupt, which isn't a failure of the apply. An
+// edit plans again, and that apply isn't stopped.
+func TestCut(t *testing.T) {
+	ctx := tab(t)
+	r := weir(t, `
+resource "terraform_data" "slow" {
+  provisioner "local-exec" {
+    command = "sleep 100"
+  }
+}
+resource "terraform_data" "after" {
+  input = terraform_data.slow.id
+}
+`)
+	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")),
+		says("#running", "provisioning"), chromedp.Click("#stop", chromedp.ByQuery), says("h1", "Apply stopped"), says("#failures", "terraform_data.slow"), shot(t, "cut"))
+	r.write("resource \"terraform_data\" \"slow\" {}\n")
+	do(t, ctx, says("h1", "Plan: 1 to add, 0 to change, 1 to destroy"), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")), says("h1", "Apply complete!"))
+	if code := r.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestHard: a second click abandons what runs.
+func TestHard(t *testing.T) {
+	ctx := tab(t)
+	r := weir(t, `
+resource "terraform_data" "slow" {
+  provisioner "local-exec" {
+    command = "trap '' INT; sleep 100"
+  }
+}
+`)
+	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")), chromedp.Click(button("approve")),
+		says("#running", "provisioning"), chromedp.Click("#stop", chromedp.ByQuery), says("#stop", "Stop now"), chromedp.Click("#stop", chromedp.ByQuery),
+		says("h1", "Apply stopped"), says("#end", "The state is saved"), shot(t, "hard"))
+	if code := r.code(); code != 1 {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -494,6 +537,30 @@ func TestApproveAll(t *testing.T) {
 		choose("#filter", ""), choose("#stage", "done"), visible(""), choose("#stage", ""), visible("canary,east,west"),
 		says("#all", "Approve all 3"), chromedp.Click("#all", chromedp.ByQuery), says("h1", "Not everything was done"), says("#status", "2 done, 1 failed"), shot(t, "board-all"),
 		chromedp.Click(button("end"), chromedp.ByQuery))
+	if code := r.code(); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestStopAll: the board stops the applies of all deployments.
+func TestStopAll(t *testing.T) {
+	ctx := tab(t)
+	r := deployments(t)
+	module := filepath.Join(r.dir, "net", "main.tf")
+	text, err := os.ReadFile(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(module, []byte(strings.Replace(string(text), `"true"`, `"trap '' INT; while ! test -e ../go; do sleep 0.1; done"`, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.start("stacks", "ui", "-deployment=canary", "-deployment=west", "-parallelism=2")
+	do(t, ctx, chromedp.Navigate(r.address), says("#all", "Approve all 2"), chromedp.Click("#all", chromedp.ByQuery), says("#status", "2 applying"), chromedp.WaitVisible("#stop", chromedp.ByQuery), shot(t, "board-applying"),
+		chromedp.Click("#stop", chromedp.ByQuery), says("#board", "Stopping"), says("#stop", "Stop all now"), shot(t, "board-stopping"))
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, says("#status", "2 stopped"), says("h1", "Not everything was done"), shot(t, "board-stopped"), chromedp.Click(button("end"), chromedp.ByQuery))
 	if code := r.code(); code != 1 {
 		t.Errorf("exit code %d", code)
 	}

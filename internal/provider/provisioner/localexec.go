@@ -85,11 +85,20 @@ func (localExec) Run(ctx context.Context, at Place, config cty.Value, output fun
 			}
 		})
 	})
+	if errors.Is(failed.Err, context.Canceled) { // it ended well, but nobody knows whether it did everything
+		failed.Err = interrupted{failed.Err}
+	}
 	if failed.Err != nil {
 		return failed
 	}
 	return nil
 }
+
+// interrupted is the end of a command that an interrupt kept from starting or asked to end.
+type interrupted struct{ error }
+
+func (interrupted) Error() string   { return "interrupted" }
+func (e interrupted) Unwrap() error { return e.error }
 
 // maxOutput is how much of the end of a command's output its error repeats.
 const maxOutput = 8 << 10

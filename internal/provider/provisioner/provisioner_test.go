@@ -163,7 +163,7 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("not cleaned up: %v %q", err, data)
 	}
 	// One that starts after the interrupt doesn't run at all.
-	if _, err := run(t, ctx, values{"command": text("echo never > " + file)}); !errors.Is(err, context.Canceled) {
+	if _, err := run(t, ctx, values{"command": text("echo never > " + file)}); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "': interrupted. Output: ") {
 		t.Errorf("error %v", err)
 	}
 	if data, _ := os.ReadFile(file); string(data) != "cleaned\n" {

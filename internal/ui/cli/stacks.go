@@ -208,6 +208,7 @@ func (s *stacking) each(ctx context.Context, asks, inTurns bool, work func(s *st
 	}
 	if s.board != nil {
 		s.board.Divide(deploy.Names(list))
+		s.board.Stoppable(s.interrupts.Press)
 	}
 	atOnce := s.stack.Limit(s.planning.Parallelism)
 	if asks {

@@ -118,13 +118,14 @@ type Run[W Work, O, L any] struct {
 	told    diag.List
 	decided string // what was answered about the plan
 	serials []uint64
+	stopped bool    // the apply, before it was complete
 	ending  *ending // of an apply; nil without one
 }
 
 // An ending is what the page shows last.
 type ending struct {
 	heading, text string
-	failed        bool
+	mood          webui.Mood
 }
 
 // Run plans until something is applied or rejected, and returns the exit code. Where there is
@@ -143,7 +144,7 @@ func (r *Run[W, O, L]) Run(ctx context.Context) int {
 		}
 		r.Server.Planning(r.why)
 		r.changed, r.number, r.made, r.hide, r.told, r.decided, r.serials, r.ending = nil, 0, nil, nil, nil, "", nil, nil
-		r.times, r.why = steptimes.Record(time.Now), ""
+		r.times, r.why, r.stopped = steptimes.Record(time.Now), "", false
 		r.tell(left)
 		done := r.Apply(ctx, r.event, r)
 		if r.number == 0 && ctx.Err() == nil {
@@ -152,15 +153,12 @@ func (r *Run[W, O, L]) Run(ctx context.Context) int {
 		if r.changed == nil && r.repeats(ctx) {
 			e := r.ending
 			if e == nil {
-				e = &ending{heading: "Discarded", text: "Nothing was changed."}
+				e = &ending{"Discarded", "Nothing was changed.", webui.Discarded}
 			}
-			r.Server.Result(e.heading, e.text, e.failed)
+			r.Server.Result(e.heading, e.text, e.mood)
 			r.Screen.Notice("\nTo plan again or to end, use the page. An interrupt ends, too.\n")
 			if choice := r.ask(again, end); choice == again {
 				r.why, r.decided = "Asked for in the page.", ""
-				if r.Restart != nil {
-					r.Restart()
-				}
 			}
 		} else if r.changed == nil && !r.over(ctx) {
 			r.Screen.Notice("\nWaiting for files to change, or for the end in the page.\n")
@@ -171,6 +169,10 @@ func (r *Run[W, O, L]) Run(ctx context.Context) int {
 		}
 		if r.why == "" {
 			return r.close(done)
+		}
+		// Also after an edit: an apply that was stopped must not stop the next one.
+		if r.Restart != nil {
+			r.Restart()
 		}
 		r.Screen.Notice("\n" + r.why + " Planning again.\n\n")
 	}
@@ -241,7 +243,7 @@ func (r *Run[W, O, L]) goBack(ctx context.Context) diag.List {
 // repeats reports whether a plan may be made again although this one was applied in part,
 // or discarded.
 func (r *Run[W, O, L]) repeats(ctx context.Context) bool {
-	return !r.Approved && !r.Once && ctx.Err() == nil && (r.ending != nil && r.ending.failed || r.decided == refuse)
+	return !r.Approved && !r.Once && ctx.Err() == nil && (r.ending != nil && r.ending.mood != webui.Done || r.decided == refuse)
 }
 
 // over reports whether there is nothing to wait for: something was applied or rejected, or the
@@ -256,13 +258,15 @@ func (r *Run[W, O, L]) close(done bool) int {
 	switch {
 	case e != nil:
 	case done && r.Once:
-		e = &ending{heading: "Nothing to do"}
+		e = &ending{"Nothing to do", "", webui.Done}
 	case r.decided == refuse:
-		e = &ending{heading: "Discarded", text: "Nothing was changed. To plan again:\n  " + r.Screen.Run(r.Program, "ui").String()}
+		e = &ending{"Discarded", "Nothing was changed. To plan again:\n  " + r.Screen.Run(r.Program, "ui").String(), webui.Discarded}
+	case done:
+		e = &ending{"Closed", "Nothing was changed.", webui.Done}
 	default:
-		e = &ending{heading: "Ended", text: "weir was stopped before anything was applied.", failed: !done}
+		e = &ending{"Closed", "Nothing was changed.", webui.Stopped}
 	}
-	r.Server.End(e.heading, e.text, e.failed)
+	r.Server.End(e.heading, e.text, e.mood)
 	if done {
 		return 0
 	}
@@ -363,7 +367,7 @@ func (r *Run[W, O, L]) Planned(ctx context.Context, w W, made *plan.Plan, found 
 // show has the page show a plan.
 func (r *Run[W, O, L]) show(w W, made *plan.Plan, failed bool) {
 	r.hide = view.Secrets(made, r.Tree(w))
-	beside := page.Beside{Tree: r.Tree(w)}
+	beside := page.Beside{Tree: r.Tree(w), Framed: true}
 	if r.Edges != nil {
 		beside.Edges = r.Edges(w, made)
 	}
@@ -392,33 +396,40 @@ func (r *Run[W, O, L]) Applied(p *plan.Plan, o O, found diag.List) {
 	r.tell(left)
 	switch {
 	case !done:
-		r.ending = r.stopped(p)
+		r.ending = r.partial(p)
 	case doubted:
-		r.ending = &ending{stream.DoubtedText(r.Screen.Counter.Counts(), p.Mode == plan.Destroy), "", true}
+		r.ending = &ending{stream.DoubtedText(r.Screen.Counter.Counts(), p.Mode == plan.Destroy), "", webui.Failed}
 	default:
 		var text bytes.Buffer
 		_ = view.NextRound(&text, p, r.Program, view.Options{}) // into memory
-		r.ending = &ending{stream.AppliedText(r.Screen.Counter.Counts(), p.Mode == plan.Destroy), r.masked(text.String()), len(left) > 0}
+		r.ending = &ending{stream.AppliedText(r.Screen.Counter.Counts(), p.Mode == plan.Destroy), r.masked(text.String()), webui.Done}
+		if len(left) > 0 {
+			r.ending.mood = webui.Failed
+		}
 	}
 }
 
-// stopped is the ending of an apply that didn't do everything.
-func (r *Run[W, O, L]) stopped(p *plan.Plan) *ending {
+// partial is the ending of an apply that didn't do everything.
+func (r *Run[W, O, L]) partial(p *plan.Plan) *ending {
 	serial, saved := r.work.Stored()
 	e := view.End{
 		Plan: p, Endings: r.Screen.Counter.Endings(), Doubts: journal.Instances(r.work.Doubts()), Serial: serial, Saved: saved,
 		Program: r.Program, Command: r.Screen.Command,
 	}
 	var text bytes.Buffer
-	heading := "Apply failed"
-	if e.Endings != nil && e.Write(&text, view.Options{}) == nil && e.Totals().Failed == 0 {
-		heading = "Apply stopped"
+	if e.Endings != nil {
+		_ = e.Write(&text, view.Options{}) // into memory
 	}
-	return &ending{heading, r.masked(text.String()), true}
+	// A stop makes running provisioners and calls fail, so failures don't tell the two apart.
+	if r.stopped {
+		return &ending{"Apply stopped", r.masked(text.String()), webui.Stopped}
+	}
+	return &ending{"Apply failed", r.masked(text.String()), webui.Failed}
 }
 
 // event hands events to the page and to the screen.
 func (r *Run[W, O, L]) event(e event.Event) {
+	r.stopped = r.stopped || e.Kind == event.Stopping
 	shown := e
 	if e.Kind == event.StepEnd && e.Text != "" {
 		shown.Text = r.masked(e.Text)

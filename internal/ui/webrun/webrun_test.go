@@ -94,6 +94,7 @@ type round struct {
 	plan    *plan.Plan
 	found   diag.List
 	applied diag.List
+	stopped bool
 }
 
 // before are the serials of earlier states.
@@ -119,6 +120,7 @@ type stand struct {
 	rounds   int
 	serials  []uint64 // of earlier states
 	back     []uint64 // those that were gone back to
+	restarts int
 }
 
 // start begins a run in a directory of its own.
@@ -137,6 +139,7 @@ func startWith(t *testing.T, serials []uint64, rounds ...round) *stand {
 	r := &Run[work, outcome, int]{Approver: s.terminal, Screen: out, Server: server, Program: "weir"}
 	s.terminal.decide = r.Decide
 	r.Tree = func(work) *program.Tree { return nil }
+	r.Restart = func() { s.restarts++ }
 	r.Note = func(_ work, p *plan.Plan) {
 		for _, c := range p.Changes {
 			c.Causes = []string{"var.a (default)"}
@@ -162,6 +165,9 @@ func startWith(t *testing.T, serials []uint64, rounds ...round) *stand {
 			return false
 		}
 		sink(event.Event{Kind: event.ApplyBegin, Plan: now.plan})
+		if now.stopped {
+			sink(event.Event{Kind: event.Stopping})
+		}
 		for i := range now.plan.Graph.Steps {
 			ending := event.Done
 			if now.applied.HasErrors() {
@@ -283,7 +289,7 @@ func TestInterrupt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, round{plan: changing(t)})
 		s.cancel()
-		s.ends(1, "Ended")
+		s.ends(1, "Closed")
 		s.want("planning planned ask withdrawn end")
 	})
 }
@@ -306,6 +312,32 @@ func TestFailure(t *testing.T) {
 		}
 		s.answer(1, "end")
 		s.ends(1, "Apply failed")
+	})
+}
+
+// TestStopped: an apply that was stopped didn't fail, even if what ran was cut short. The next
+// plan isn't stopped by it, whether the page or an edit causes that plan.
+func TestStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cut := failure("signal: interrupt.")
+		s := start(t, round{plan: changing(t), applied: cut, stopped: true}, round{plan: changing(t), applied: cut}, round{plan: changing(t)})
+		s.answer(1, "approve")
+		if text := s.get("events"); !strings.Contains(text, `"heading":"Apply stopped","mood":"stopped"`) || s.restarts != 0 {
+			t.Errorf("%d restarts, %s", s.restarts, text)
+		}
+		write(t, "main.tf", "a")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		s.want("planning planned ask")
+		s.answer(2, "approve")
+		if text := s.get("events"); !strings.Contains(text, `"heading":"Apply failed","mood":"failed"`) || s.restarts != 1 {
+			t.Errorf("%d restarts, %s", s.restarts, text)
+		}
+		if s.answer(2, "again"); s.restarts != 2 {
+			t.Errorf("%d restarts", s.restarts)
+		}
+		s.answer(3, "approve")
+		s.ends(0, "Apply complete!")
 	})
 }
 
@@ -413,6 +445,6 @@ func TestFailedEnds(t *testing.T) {
 		s := start(t, round{found: failure("Broken.")})
 		s.want("planning problems planned ask")
 		s.answer(1, "end")
-		s.ends(1, "Ended")
+		s.ends(1, "Closed")
 	})
 }

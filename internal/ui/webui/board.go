@@ -59,7 +59,7 @@ func (s *Server) Over(ctx context.Context, done, waits bool, say func(string)) {
 	s.add("over", map[string]any{"heading": heading, "failed": !done})
 	s.mu.Unlock()
 	if waits && ctx.Err() == nil {
-		say("\nThe pages stay until End is chosen in the board, or an interrupt.\n")
+		say("\nThe pages stay until Close is chosen on the board, or an interrupt.\n")
 		_, _ = s.Ask(ctx, 0, nil, "end") // either way it is over
 	}
 }
@@ -69,8 +69,8 @@ type card struct {
 	Part    int    `json:"part"`
 	Name    string `json:"name"`
 	Heading string `json:"heading"`
-	// Mood is "failed", "done" or "rejected" where it is over, and how.
-	Mood string `json:"mood"`
+	// Mood is how it ended, or that its plan failed; empty before.
+	Mood Mood `json:"mood"`
 	// Asks: it waits for an answer, about the plan of that number.
 	Asks     bool `json:"asks"`
 	Plan     int  `json:"plan"`
@@ -81,8 +81,6 @@ type card struct {
 	// Looked and Known are objects that were queried, and how many there are.
 	Looked int `json:"looked"`
 	Known  int `json:"known"`
-
-	refused bool
 }
 
 // put has the board show a card in place of the one of the same part; it needs the lock.
@@ -110,21 +108,18 @@ func (c *card) noted(kind string, payload map[string]any) bool {
 	case "planned", "end", "result":
 		c.Heading, _ = payload["heading"].(string)
 		c.Asks, c.Looked, c.Mood = false, 0, ""
+		c.Mood, _ = payload["mood"].(Mood)
 		if kind == "planned" {
 			c.Of = 0
 		}
 		if failed, _ := payload["failed"].(bool); failed {
-			c.Mood = "failed"
-		} else if kind == "end" && c.refused {
-			c.Mood = "refused"
-		} else if kind == "end" {
-			c.Mood = "done"
+			c.Mood = Failed
 		}
 	case "ask":
 		c.Asks = true
 		c.Plan, _ = payload["plan"].(int)
 	case "answered", "withdrawn":
-		c.Asks, c.refused = false, payload["choice"] == "refuse"
+		c.Asks = false
 	case "applying":
 		c.Heading, c.Done, c.Failed = "Applying…", 0, 0
 		c.Of, _ = payload["of"].(int)

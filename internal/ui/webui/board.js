@@ -10,13 +10,13 @@
   };
   const number = (n, what) => n === 1 ? "1 " + what : n + " " + what + "s";
   const cards = new Map(), items = new Map();
-  let last = 0, lost = false, asks = false, end = null;
+  let last = 0, lost = false, asks = false, end = null, stopping = false;
   const stage = (c) => c.mood ? c.mood : c.asks ? "asks" : c.of ? "applying" : "planning";
   const said = (c) => {
     if (c.asks) return "Waiting for approval";
     if (c.of) return `${c.done} of ${c.of} done` + (c.failed ? `, ${c.failed} failed` : "");
     if (c.problems && !c.mood) return number(c.problems, "problem");
-    return c.looked ? `Asked about ${c.looked} of ${number(c.known, "object")}` : "";
+    return c.looked ? `Refreshed ${c.looked} of ${number(c.known, "object")}` : "";
   };
   const show = (c) => {
     let item = items.get(c.part);
@@ -40,12 +40,15 @@
     if (c.of) { bar.max = c.of; bar.value = c.done + c.failed; }
   };
   const draw = () => {
-    const counts = {}, words = { asks: "waiting for approval", planning: "planning", applying: "applying", done: "done", refused: "discarded", failed: "failed" };
+    const counts = {}, words = { asks: "waiting for approval", planning: "planning", applying: "applying", done: "done", discarded: "discarded", stopped: "stopped", failed: "failed" };
     for (const c of cards.values()) { counts[stage(c)] = (counts[stage(c)] || 0) + 1; show(c); }
     const heading = end ? end.heading : number(cards.size, "deployment");
     at("heading").textContent = heading;
     document.title = (counts.asks ? `(${counts.asks}) ` : "") + heading;
-    document.body.className = end ? end.failed ? "failed" : "done" : "";
+    document.body.className = end ? counts.failed ? "failed" : end.failed ? "stopped" : "done" : "";
+    at("stop").hidden = !counts.applying || !!end || lost;
+    at("stop").textContent = stopping ? "Stop all now, without waiting" : "Stop all";
+    at("stop").className = stopping ? "hard" : "";
     const status = lost ? "weir doesn't answer. It may have ended: see the terminal." : Object.keys(words).filter((k) => counts[k]).map((k) => `${counts[k]} ${words[k]}`).join(", ");
     if (at("status").textContent !== status) at("status").textContent = status;
     at("answers").hidden = !asks;
@@ -65,6 +68,16 @@
     }
     at("sent").textContent = failed ? `${failed} of ${waiting.length} weren't taken: see their pages.` : "";
   });
+  at("stop").addEventListener("click", async () => {
+    at("stop").disabled = true;
+    let problem = "";
+    try {
+      const r = await fetch("stop", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
+      if (!r.ok) problem = await r.text();
+    } catch { problem = "weir doesn't answer any more. See the terminal."; }
+    at("sent").textContent = problem;
+    at("stop").disabled = false;
+  });
   for (const id of ["filter", "stage"]) at(id).addEventListener("input", () => soon());
   let planned = false;
   const soon = () => {
@@ -74,6 +87,7 @@
   };
   const take = {
     card: (m) => { cards.set(m.card.part, m.card); },
+    stopping: () => { stopping = true; },
     over: (m) => { end = m; },
     ask: () => { asks = true; },
     answered: () => { asks = false; events.close(); },

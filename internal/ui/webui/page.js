@@ -11,7 +11,7 @@
   const mostShown = 40;
   let state, last = 0, lost = false;
   const reset = () => {
-    state = { heading: "Planning…", status: "", running: new Map(), failures: [], problems: [], mood: "", ask: null, of: 0, count: null, result: null, over: false, document: "", title: "", earlier: false, times: null, end: null, stopping: false, objects: new Map(), discarded: false };
+    state = { heading: "Planning…", status: "", running: new Map(), failures: [], problems: [], mood: "", ask: null, of: 0, count: null, result: null, over: false, document: "", title: "", earlier: false, times: null, end: null, stoppable: false, stopping: false, objects: new Map() };
     tell();
   };
   // The plan shows what becomes of its objects, in a frame that may not reach this page.
@@ -35,7 +35,7 @@
     planning: (m) => { reset(); state.status = m.why; },
     loaded: (m) => { state.document = "graph/" + m.plan; state.title = "The configuration"; },
     earlier: () => { state.earlier = true; },
-    looked: (m) => { state.status = `Asked about ${m.done} of ${number(m.of, "object")}.`; },
+    looked: (m) => { state.status = `Refreshed ${m.done} of ${number(m.of, "object")}.`; },
     planned: (m) => {
       state.heading = m.heading; state.mood = m.failed ? "failed" : ""; if (m.document) { state.document = "plan/" + m.plan; state.title = "The plan"; }
       state.running.clear(); state.status = ""; state.of = 0; state.count = null;
@@ -46,9 +46,9 @@
       state.ask = m;
       state.status = m.choices.includes("approve") ? "Nothing is done before you approve." + (at("part") ? "" : " Files that change are planned again.") : "Files that change are planned again.";
     },
-    answered: (m) => { state.ask = null; state.discarded = m.choice === "refuse" || state.discarded && m.choice === "end"; state.status = m.choice === "approve" ? "Approved." : m.choice === "again" ? "Planning again…" : m.choice.startsWith("back ") ? "Going back to serial " + m.choice.slice(5) + "…" : ""; },
+    answered: (m) => { state.ask = null; state.status = m.choice === "approve" ? "Approved." : m.choice === "again" ? "Planning again…" : m.choice.startsWith("back ") ? "Going back to serial " + m.choice.slice(5) + "…" : ""; },
     withdrawn: () => { state.ask = null; state.status = "The question was withdrawn."; },
-    applying: (m) => { state.ask = null; state.earlier = false; state.heading = "Applying…"; state.of = m.of; state.count = null; state.objects.clear(); tellSoon(); },
+    applying: (m) => { state.ask = null; state.earlier = false; state.heading = "Applying…"; state.of = m.of; state.stoppable = m.stoppable; state.count = null; state.objects.clear(); tellSoon(); },
     count: (m) => { state.count = m; },
     start: (m) => { state.running.set(m.call, { ...m }); become(m.name, { state: "running", word: m.word, at: m.at }); },
     word: (m) => { const one = state.running.get(m.call); if (one) { one.word = m.word; become(one.name, { word: m.word }); } },
@@ -65,8 +65,8 @@
       become(m.name, { state: "failed", reason: m.text });
     },
     stopping: () => { state.stopping = true; },
-    result: (m) => { state.result = m; state.end = null; state.running.clear(); state.heading = m.heading; state.mood = m.failed ? "failed" : ""; state.status = ""; state.over = true; },
-    end: (m) => { state.end = m; state.ask = null; state.running.clear(); state.heading = m.heading; state.mood = m.failed ? "failed" : state.discarded ? "" : "done"; state.status = ""; },
+    result: (m) => { state.result = m; state.end = null; state.running.clear(); state.heading = m.heading; state.mood = m.mood; state.status = ""; state.over = true; },
+    end: (m) => { state.end = m; state.ask = null; state.running.clear(); state.heading = m.heading; state.mood = m.mood; state.status = ""; },
   };
   const words = { approve: "Approve and apply", refuse: "Discard", again: "Plan again", end: "Close" };
   const button = (text, choice, cls) => {
@@ -136,18 +136,18 @@
     return s < 60 ? s + "s" : Math.floor(s / 60) + "m" + String(s % 60).padStart(2, "0") + "s";
   };
   const draw = () => {
-    document.body.className = state.mood || (state.failures.length ? "failing" : "");
+    document.body.className = state.mood + (state.failures.length ? " failing" : "");
     text("heading", state.heading);
     once("title", state.heading, () => { document.title = (at("part") ? at("part").textContent + ": " : "") + state.heading; });
     const going = state.of > 0;
-    text("status", lost ? "weir doesn't answer. It may have ended: see the terminal." : going ? progress() + (state.stopping && !state.end && !state.over ? ". Stopping: what runs is awaited, nothing else is begun." : "") : state.status);
+    text("status", lost ? "weir doesn't answer. It may have ended: see the terminal." : going ? progress() + (state.stopping && !state.end && !state.over ? ". Stopping: weir waits for running operations and starts no new ones." : "") : state.status);
     const bar = at("bar"), c = state.count;
     bar.hidden = !going;
-    const stoppable = going && !state.end && !state.over && !lost;
+    const stoppable = going && state.stoppable && !state.end && !state.over && !lost;
     once("stop", `${stoppable} ${state.stopping}`, () => {
       at("stop").hidden = !stoppable;
       at("stop").disabled = false;
-      at("stop").textContent = state.stopping ? "Stop now, without waiting for what runs" : "Stop";
+      at("stop").textContent = state.stopping ? "Stop now, without waiting" : "Stop";
       at("stop").className = state.stopping ? "hard" : "";
     });
     if (going) { bar.max = state.of; bar.value = c ? c.done + c.failed : 0; }
@@ -169,7 +169,7 @@
       const t = state.times;
       at("times").hidden = !t || !t.bars.length;
       if (at("times").hidden) return;
-      at("times").querySelector("p").textContent = `${t.length || "No time"} from beginning to end. Bold is the chain that the step which ended last waited for.` +
+      at("times").querySelector("p").textContent = `${t.length || "No time"} from start to end. Bold steps are the critical path.` +
         (t.not_begun ? ` Without a row: ${number(t.not_begun, "step")} not begun.` : "") + (t.left ? ` ${number(t.left, "further row")} left out.` : "");
       at("times").querySelector("tbody").replaceChildren(...t.bars.map((b) => {
         const row = make("tr", undefined, b.critical ? "critical" : ""), what = make("th"), lane = make("td", undefined, "lane"), bar = make("span", undefined, "bar " + b.class);

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,14 +61,26 @@ func (s *Server) Stoppable(stop func()) {
 
 func (s *Server) stopped(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
-	stop, applies := s.stop, s.counted.tally != nil && s.counted.tally.Total > 0
+	stop, parts := s.stop, s.parts
 	s.mu.Unlock()
-	if stop == nil || !applies {
+	if stop == nil || !s.applies() && !slices.ContainsFunc(parts, (*Server).applies) {
 		http.Error(w, "Nothing is being applied.", http.StatusConflict)
 		return
 	}
+	if parts != nil { // a page of its own learns it from its apply
+		s.mu.Lock()
+		s.add("stopping", nil)
+		s.mu.Unlock()
+	}
 	stop()
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// applies reports whether an apply runs.
+func (s *Server) applies() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counted.tally != nil && s.counted.tally.Total > 0
 }
 
 // events sends all that has happened to the last plan, and then what happens, until the run or

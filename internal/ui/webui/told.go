@@ -120,19 +120,31 @@ func (s *Server) Problems(text string, errors bool) {
 	}
 }
 
+// A Mood is how a run ended. The page colors it.
+type Mood string
+
+// The moods of ends. A stopped run may have failures; only a failed one is red.
+const (
+	Done      Mood = "done"
+	Discarded Mood = "discarded"
+	Stopped   Mood = "stopped"
+	Failed    Mood = "failed"
+)
+
 // Result says how a plan or an apply ended that may be repeated.
-func (s *Server) Result(heading, text string, failed bool) {
+func (s *Server) Result(heading, text string, mood Mood) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counted.tally = nil
-	s.add("result", map[string]any{"heading": heading, "text": text, "failed": failed})
+	s.add("result", map[string]any{"heading": heading, "text": text, "mood": mood})
 }
 
 // End says how the run ended.
-func (s *Server) End(heading, text string, failed bool) {
+func (s *Server) End(heading, text string, mood Mood) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.add("end", map[string]any{"heading": heading, "text": text, "failed": failed})
+	s.counted.tally = nil
+	s.add("end", map[string]any{"heading": heading, "text": text, "mood": mood})
 }
 
 // Event is an event.Sink. It shows no values, ids or output of provisioners, except in the
@@ -178,7 +190,7 @@ func (s *Server) begin(p *plan.Plan) {
 	s.counted.tally, s.counted.plan = event.Tallied(p), p
 	clear(s.running)
 	if s.counted.tally.Total > 0 {
-		s.add("applying", map[string]any{"of": s.counted.tally.Total})
+		s.add("applying", map[string]any{"of": s.counted.tally.Total, "stoppable": s.stop != nil})
 	}
 }
 

@@ -180,7 +180,7 @@ func (s *Server) Handler(port int) http.Handler {
 		case subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1:
 			http.NotFound(w, r)
 		case r.Method == http.MethodPost && !fromPage(r):
-			http.Error(w, "Answers are taken from the page alone.", http.StatusForbidden)
+			http.Error(w, "weir takes answers only from its own page.", http.StatusForbidden)
 		default:
 			s.count(1)
 			defer s.count(-1)

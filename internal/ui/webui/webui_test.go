@@ -205,7 +205,7 @@ func story(t *testing.T, s *Server) {
 const told = `{"type":"planning","why":""}
 {"done":2,"of":2,"type":"looked"}
 {"document":false,"failed":false,"heading":"Plan: 1 to add","plan":1,"type":"planned"}
-{"of":3,"type":"applying"}
+{"of":3,"stoppable":false,"type":"applying"}
 {"at":1000,"call":1,"class":"create","name":"aws_vpc.a","type":"start","word":"creating"}
 {"at":1000,"call":2,"class":"update","name":"aws_vpc.b","type":"start","word":"updating"}
 {"at":1000,"call":1,"failed":false,"type":"finish"}
@@ -216,7 +216,7 @@ const told = `{"type":"planning","why":""}
 {"done":1,"failed":1,"skipped":1,"type":"count"}
 {"type":"stopping"}
 {"errors":true,"text":"Error: no","type":"problems"}
-{"failed":true,"heading":"Apply failed","text":"next  weir apply","type":"end"}
+{"heading":"Apply failed","mood":"failed","text":"next  weir apply","type":"end"}
 `
 
 // TestLate: who comes late learns everything about the last plan, and who comes back what he
@@ -233,7 +233,7 @@ func TestLate(t *testing.T) {
 	s.Planned("Plan: 1 to add", false, nil)
 	story(t, s)
 	s.Problems("Error: no", true)
-	s.End("Apply failed", "next  weir apply", true)
+	s.End("Apply failed", "next  weir apply", Failed)
 	s.Close()
 	s.Problems("after the end", true)
 	w := get(h, s.Path()+"events")
@@ -305,7 +305,7 @@ func TestListen(t *testing.T) {
 		read <- b.String()
 	}()
 	story(t, s)
-	s.End("Done", "", false)
+	s.End("Done", "", Done)
 	s.Close()
 	if text := <-read; !strings.Contains(text, `"type":"planning"`) || !strings.Contains(text, `"type":"end"`) {
 		t.Error(text)
@@ -366,16 +366,28 @@ func TestBoard(t *testing.T) {
 	}
 	parts[0].Event(event.Event{Kind: event.ApplyBegin, Plan: p})
 	parts[0].Event(event.Event{Kind: event.StepEnd, Step: 0})
+	// The board stops all deployments at once. A page of one can't.
+	stops := 0
+	s.Stoppable(func() { stops++ })
+	if code := post(h, s.Path()+"stop", "{}").Code; code != http.StatusNoContent || stops != 1 || !strings.Contains(cards(), `"type":"stopping"`) {
+		t.Errorf("stop: %d, %d stops", code, stops)
+	}
+	if code := post(h, s.Path()+"part/0/stop", "{}").Code; code != http.StatusConflict || stops != 1 {
+		t.Errorf("stop of a part: %d, %d stops", code, stops)
+	}
 	if text := cards(); !strings.Contains(text, `"done":1,"failed":0,"of":2`) {
 		t.Errorf("the cards are\n%s", text)
 	}
-	parts[0].End("Apply complete!", "", false)
+	parts[0].End("Apply complete!", "", Done)
 	parts[1].Planning("")
 	refused := asking(context.Background(), parts[1], parts[1].Planned("Plan", false, nil), "refuse")
 	post(h, s.Path()+"part/1/answer", answer(1, "refuse"))
 	<-refused
-	parts[1].End("Refused", "", false)
-	if text := cards(); strings.Count(text, `"mood":"done"`) != 1 || strings.Count(text, `"mood":"refused"`) != 1 {
+	parts[1].End("Discarded", "", Discarded)
+	if code := post(h, s.Path()+"stop", "{}").Code; code != http.StatusConflict || stops != 1 {
+		t.Errorf("stop after the ends: %d, %d stops", code, stops)
+	}
+	if text := cards(); strings.Count(text, `"mood":"done"`) != 1 || strings.Count(text, `"mood":"discarded"`) != 1 {
 		t.Errorf("the cards are\n%s", text)
 	}
 	over, cancel := context.WithCancel(context.Background())

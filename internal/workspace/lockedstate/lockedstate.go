@@ -228,10 +228,15 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 	slow := time.AfterFunc(3*time.Second, func() {
 		s.Notice("Acquiring state lock. This may take a few moments...\n")
 	})
+	wait := s.waiting()
 	id, left, err := storage.Acquire(ctx, s.store, info, storage.Taking{
 		Timeout: l.Timeout, Processes: s.Processes,
 		Refuse:  func(left storage.LockInfo) error { return s.journalElsewhere(ctx, left) },
-		Inherit: s.inherit, Waiting: s.waiting(),
+		Inherit: s.inherit,
+		Waiting: func(holder *storage.LockInfo, rest time.Duration) {
+			slow.Stop() // the line about the holder says more
+			wait(holder, rest)
+		},
 	})
 	slow.Stop()
 	if err != nil {

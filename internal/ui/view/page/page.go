@@ -41,6 +41,8 @@ type Beside struct {
 	Durations []byte
 	// Took is when the steps of its apply ran, once it was applied.
 	Took *steptimes.Times
+	// Framed: another page shows the heading.
+	Framed bool
 }
 
 // room is how many bytes of changes in full the page has at most: what browsers read
@@ -59,6 +61,7 @@ func Plan(w io.Writer, p *plan.Plan, beside Beside) error {
 	rows := summary.Rows(p)
 	c := graphview.OfPlan(p, beside.Edges)
 	m := &model{
+		Framed:  beside.Framed,
 		Script:  "\n" + graphview.Script + script,
 		CSS:     layout.Style + css,
 		Modules: modules(rows), Notes: notes(p, rows),
@@ -96,7 +99,7 @@ func Plan(w io.Writer, p *plan.Plan, beside Beside) error {
 type model struct {
 	Title, Heading, Policy string
 	CSS, Script            string
-	Failed                 bool
+	Failed, Framed         bool
 	Notes                  []string
 	Risk                   string
 	Steps, Chain           int

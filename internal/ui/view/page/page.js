@@ -190,7 +190,6 @@
   };
   addEventListener("message", (e) => {
     if (e.source !== parent || parent === window || !e.data || e.data.weir !== 1 || !Array.isArray(e.data.objects)) return;
-    document.documentElement.classList.add("embedded");
     objects = new Map(e.data.objects);
     if (objects.size || rowOf) live();
   });

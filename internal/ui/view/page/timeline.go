@@ -132,6 +132,7 @@ func lived(p *plan.Plan, took *steptimes.Times) times {
 		b.duration = b.end - b.start
 		if s.How == event.Failed {
 			b.Failed++
+			b.Class = "delete" // red, whatever the step did
 		}
 	}
 	t.finish(whole.Seconds(), true)

@@ -59,7 +59,8 @@ func (w *writer) page(m *model) {
 	w.put(`<meta name="viewport" content="width=device-width, initial-scale=1">` + "\n")
 	w.put(`<meta http-equiv="Content-Security-Policy" content="%s">`+"\n<title>%s</title>\n", m.Policy, m.Title)
 	w.raw("<style>", m.CSS, "</style>\n")
-	w.put("</head>\n<body>\n" + `<a class="skip" href="#changes">To the changes</a>` + "\n")
+	w.raw("</head>\n<body", when(m.Framed, ` class="framed"`), ">\n")
+	w.put(`<a class="skip" href="#changes">To the changes</a>` + "\n")
 	w.head(m)
 	if len(m.Rows) > 0 {
 		w.jump(m)
