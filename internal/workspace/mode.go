@@ -3,12 +3,14 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/statefile"
@@ -27,6 +29,18 @@ func (d *Directory) checkMode(tree *program.Tree, s *state.Snapshot) diag.List {
 		return detectmode.Stop(sign)
 	}
 	return nil
+}
+
+// modeFirst is the problem with the mode in place of a lock file that doesn't fit because of
+// it. The advice about such a file, init -upgrade, would rewrite it.
+func modeFirst(l diag.List, check func() diag.List) diag.List {
+	if !slices.ContainsFunc(l, install.InconsistentLocks.Is) {
+		return l
+	}
+	if stop := check(); stop.HasErrors() {
+		return stop
+	}
+	return l
 }
 
 // modeUnchosen reports whether a run works as OpenTofu and nobody has said so.

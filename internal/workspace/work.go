@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/provisioner"
 	"weir.dev/weir/internal/state"
@@ -284,5 +285,12 @@ func (d *Directory) ProvideFound(config *engine.Config) ([]addr.Provider, diag.L
 
 // Provide is ProvideFor with the requirements themselves.
 func (d *Directory) Provide(config *engine.Config, reqs install.Requirements) diag.List {
-	return d.Fill(config.World.Catalog.(*providersource.Late), reqs)
+	diags := d.Fill(config.World.Catalog.(*providersource.Late), reqs)
+	return modeFirst(diags, func() diag.List { return d.checkMode(config.Tree, nil) })
+}
+
+// StateSchemas are the schemas of the providers that a state has objects of.
+func (d *Directory) StateSchemas(ctx context.Context, s *state.Snapshot) (map[addr.Provider]*provider.Schemas, diag.List) {
+	schemas, diags := d.Supplier.StateSchemas(ctx, s)
+	return schemas, modeFirst(diags, func() diag.List { return d.CheckMode(ctx) })
 }

@@ -74,11 +74,15 @@ func (e *env) checkups(list []workspace.Checkup) string {
 		workspace.Warning: pen.Paint("warning", ansi.Yellow),
 		workspace.Problem: pen.Paint("problem", ansi.Bold, ansi.Red),
 	}
+	widest := 0
+	for _, c := range list {
+		widest = max(widest, len(c.Name))
+	}
+	room := strings.Repeat(" ", len("problem")+2+widest+1)
 	var b strings.Builder
 	for _, c := range list {
-		room := strings.Repeat(" ", 25)
 		text := strings.ReplaceAll(ansi.Wrap(sanitize.Line(c.Text), max(e.Prose()-len(room), 30)), "\n", "\n"+room)
-		fmt.Fprintf(&b, "%s  %-15s %s\n", mark[c.Verdict], c.Name, text)
+		fmt.Fprintf(&b, "%s  %-*s %s\n", mark[c.Verdict], widest, c.Name, text)
 		if c.Advice != "" {
 			for line := range strings.Lines(ansi.Wrap(strings.TrimSpace(sanitize.Text(c.Advice)), max(e.Prose()-len(room), 30))) {
 				b.WriteString(strings.TrimRight(room+strings.TrimRight(line, "\n"), " ") + "\n")

@@ -25,6 +25,9 @@ var getCommand = &command{
 			if diags.HasErrors() {
 				return e.Diags(diags)
 			}
+			if stop := e.directory.CheckMode(ctx); stop.HasErrors() { // registries differ
+				return e.Diags(stop)
+			}
 			_, more := e.directory.LoadModules(ctx, inputs, e.tests, true, *update, func(line string) { e.Say("%s\n", line) })
 			diags.Append(more)
 			return e.Diags(diags)

@@ -86,6 +86,9 @@ func (e *env) workspaceList(ctx context.Context) int {
 }
 
 func (e *env) workspaceNew(ctx context.Context, name, from string, f flags.State) int {
+	if e.Diags(e.directory.CheckMode(ctx)) != 0 {
+		return 1
+	}
 	if e.Diags(e.directory.NewWorkspace(ctx, name, from, f.Options())) != 0 {
 		return 1
 	}
@@ -94,6 +97,9 @@ func (e *env) workspaceNew(ctx context.Context, name, from string, f flags.State
 }
 
 func (e *env) workspaceSelect(ctx context.Context, name string, create bool) int {
+	if e.Diags(e.directory.CheckMode(ctx)) != 0 {
+		return 1
+	}
 	switch change, diags := e.directory.SelectWorkspace(ctx, name, create); {
 	case e.Diags(diags) != 0:
 		return 1
@@ -106,6 +112,9 @@ func (e *env) workspaceSelect(ctx context.Context, name string, create bool) int
 }
 
 func (e *env) workspaceDelete(ctx context.Context, name string, force bool, f flags.State) int {
+	if e.Diags(e.directory.CheckMode(ctx)) != 0 {
+		return 1
+	}
 	left, diags := e.directory.DeleteWorkspace(ctx, name, force, f.Options())
 	if e.Diags(diags) != 0 {
 		return 1

@@ -35,7 +35,7 @@ func (s *Session) Verify(ctx context.Context) []Finding {
 		}
 	}
 	for _, k := range s.History() {
-		list = append(list, s.verifyFile(fmt.Sprintf("serial %d", k.Serial), k.path, "Earlier states are only used to go back to them, and this one can't be gone back to: remove the file."))
+		list = append(list, s.verifyFile("earlier state", k.path, "Earlier states are only used to go back to them, and this one can't be gone back to: remove the file."))
 	}
 	list = append(list, s.verifyJournal(stored))
 	if _, ok := s.takesNotes(); ok {
@@ -71,7 +71,7 @@ func (s *Session) verifyState(ctx context.Context) (Finding, *state.Snapshot) {
 	s.saved, s.base = contentOf(data), snapshot
 	f.Said = "none"
 	if snapshot != nil {
-		f.Said = fmt.Sprintf("serial %d, lineage %s, %d objects", snapshot.Serial, snapshot.Lineage, len(snapshot.Objects))
+		f.Said = fmt.Sprintf("serial %d, lineage %s, %s", snapshot.Serial, snapshot.Lineage, objects(snapshot))
 	}
 	return f, snapshot
 }
@@ -96,8 +96,15 @@ func (s *Session) verifyFile(what, path, wayOut string) Finding {
 		f.Problems = diags
 		return f
 	}
-	f.Said = fmt.Sprintf("serial %d, %d objects", snapshot.Serial, len(snapshot.Objects))
+	f.Said = fmt.Sprintf("serial %d, %s", snapshot.Serial, objects(snapshot))
 	return f
+}
+
+func objects(s *state.Snapshot) string {
+	if n := len(s.Objects); n != 1 {
+		return fmt.Sprintf("%d objects", n)
+	}
+	return "1 object"
 }
 
 func (s *Session) verifyJournal(stored *state.Snapshot) Finding {
