@@ -215,3 +215,31 @@ func (o *Object) hasSensitive() bool {
 	}
 	return false
 }
+
+// Decides reports whether the provider decides about what is at a path in an object. Without a
+// schema it may decide about all of it.
+func (s *Schema) Decides(path cty.Path) bool {
+	if s == nil || s.Block == nil {
+		return true
+	}
+	attributes, blocks := s.Block.Attributes, s.Block.Blocks
+	for _, step := range path {
+		name, ok := step.(cty.GetAttrStep)
+		if !ok {
+			continue // the key of an element
+		}
+		if block := blocks[name.Name]; block != nil {
+			attributes, blocks = block.Attributes, block.Blocks
+			continue
+		}
+		a := attributes[name.Name]
+		switch {
+		case a == nil:
+			return true
+		case a.Computed || a.Nested == nil:
+			return a.Computed
+		}
+		attributes, blocks = a.Nested.Attributes, nil
+	}
+	return false
+}

@@ -191,3 +191,23 @@ func (w *Lines) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// MarkRepeated marks as sensitive the texts in a value that repeat a known secret, where where
+// says that a path counts, and returns these paths. A value without any is returned as it is.
+func (k *Known) MarkRepeated(v cty.Value, where func(cty.Path) bool) (cty.Value, []cty.Path) {
+	if v == cty.NilVal || k.Empty() {
+		return v, nil
+	}
+	var found []cty.Path
+	out, err := cty.Transform(v, func(path cty.Path, v cty.Value) (cty.Value, error) {
+		if v.IsMarked() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() || !where(path) || k.Mask(v.AsString()) == v.AsString() {
+			return v, nil
+		}
+		found = append(found, path.Copy())
+		return v.Mark(value.Sensitive), nil
+	})
+	if err != nil || len(found) == 0 {
+		return v, nil
+	}
+	return out, found
+}

@@ -23,7 +23,7 @@ func (r *run) leavesOut(t *promise.Task, i *eval.Instance) bool {
 		return false
 	}
 	out := false
-	// What is read here orders nothing and defers no read.
+	// These reads order nothing and defer no other read.
 	t.Try(func(t *promise.Task) { out = r.excluded.instance(t, i) })
 	return out
 }
@@ -214,7 +214,7 @@ func (x *exclusion) content(t *promise.Task, f *eval.Frame) bool {
 }
 
 // chooses reports whether an instance that the configuration may not have any more is to be
-// dealt with for its own sake. What it needs, the state says.
+// dealt with for its own sake. The state says which objects it needs.
 func (r *run) chooses(i addr.Instance) bool {
 	if !r.scope.Wants(i) {
 		return false

@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/plan/why"
 	"weir.dev/weir/internal/ui/output"
 	"weir.dev/weir/internal/ui/view"
+	"weir.dev/weir/internal/ui/view/masking"
 	"weir.dev/weir/internal/ui/view/sanitize"
 )
 
@@ -63,12 +64,13 @@ func (q Question) detail(on *output.Screen, address string) error {
 	if !ok {
 		return nil
 	}
-	named := q.Plan.ChangesAt(target)
+	masked, _ := masking.Plan(q.Plan, masking.Secrets(q.Plan, nil)) // by what the others have, too
+	named := masked.ChangesAt(target)
 	if len(named) == 0 {
 		on.Say("The plan has nothing at %s.\n", target)
 		return nil
 	}
-	return view.Details(on.Out, &plan.Plan{Schemas: q.Plan.Schemas, Changes: named}, on.Viewing())
+	return view.Details(on.Out, &plan.Plan{Schemas: masked.Schemas, Changes: named}, on.Viewing())
 }
 
 func (q Question) explain(on *output.Screen, address string) error {

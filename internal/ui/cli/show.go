@@ -19,6 +19,7 @@ import (
 	"weir.dev/weir/internal/ui/view/jsonconfig"
 	"weir.dev/weir/internal/ui/view/jsonplan"
 	"weir.dev/weir/internal/ui/view/jsonstate"
+	"weir.dev/weir/internal/ui/view/masking"
 	"weir.dev/weir/internal/ui/view/page"
 	"weir.dev/weir/internal/ui/view/review"
 	"weir.dev/weir/internal/ui/view/steptimes"
@@ -119,7 +120,8 @@ func (e *env) showPlanFile(ctx context.Context, content planfile.Content, diags 
 	case o.Format == "markdown":
 		return e.Written(review.Markdown(e.Out, content.Plan, review.Limit))
 	case len(o.Addresses) > 0:
-		some, diags := o.Chosen(content.Plan)
+		masked, _ := masking.Plan(content.Plan, masking.Secrets(content.Plan, nil)) // by what the others have, too
+		some, diags := o.Chosen(masked)
 		if some == nil {
 			return e.Diags(diags)
 		}

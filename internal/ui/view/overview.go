@@ -12,6 +12,7 @@ import (
 	"weir.dev/weir/internal/ui/view/ansi"
 	"weir.dev/weir/internal/ui/view/diff"
 	"weir.dev/weir/internal/ui/view/jsonplan"
+	"weir.dev/weir/internal/ui/view/masking"
 	"weir.dev/weir/internal/ui/view/sanitize"
 	"weir.dev/weir/internal/ui/view/summary"
 )
@@ -29,7 +30,7 @@ const question = 9
 // have one row with all of these values; and where that is too long, too, changes of the
 // same places have one row that names a few. A plan without changes is written as by Plan.
 func Overview(w io.Writer, pl *plan.Plan, o Options) error {
-	pl = Hidden(pl, Secrets(pl, nil))
+	pl, hidden := masking.Plan(pl, masking.Secrets(pl, nil))
 	shown := summary.Changes(pl)
 	if len(shown) == 0 || pl.Mode == plan.RefreshOnly {
 		return Plan(w, pl, o)
@@ -45,12 +46,12 @@ func Overview(w io.Writer, pl *plan.Plan, o Options) error {
 		}
 	}
 	for _, write := range forms {
-		p := &planPrinter{printer: printer{o: o}, plan: pl, shown: shown, outputs: outputs}
+		p := &planPrinter{printer: printer{o: o}, plan: pl, hidden: hidden, shown: shown, outputs: outputs}
 		if write(p); p.fits() {
 			return p.flush(w)
 		}
 	}
-	p := &planPrinter{printer: printer{o: o}, plan: pl, shown: shown, outputs: outputs}
+	p := &planPrinter{printer: printer{o: o}, plan: pl, hidden: hidden, shown: shown, outputs: outputs}
 	p.folded(summary.Rows(pl), mostParts)
 	return p.flush(w)
 }
@@ -72,6 +73,7 @@ func (p *planPrinter) everything() {
 		p.WriteString("\n" + p.change(c) + "\n")
 	}
 	p.asked()
+	p.repeated()
 	p.deferrals()
 	p.ends()
 }
@@ -82,6 +84,7 @@ func (p *planPrinter) folded(rows []*summary.Row, most int) {
 	p.WriteByte('\n')
 	p.rows(rows, most)
 	p.invokedRows()
+	p.repeated()
 	p.deferredRows()
 	p.ends()
 }

@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/ui/view/diff"
 	"weir.dev/weir/internal/ui/view/jsonplan"
 	"weir.dev/weir/internal/ui/view/jsonstate"
+	"weir.dev/weir/internal/ui/view/masking"
 	"weir.dev/weir/internal/ui/view/sanitize"
 	"weir.dev/weir/internal/ui/view/stream"
 	"weir.dev/weir/internal/ui/view/summary"
@@ -24,8 +25,8 @@ import (
 
 // Plan writes what a plan found and what applying it would do.
 func Plan(w io.Writer, pl *plan.Plan, o Options) error {
-	pl = Hidden(pl, Secrets(pl, nil))
-	p := &planPrinter{printer: printer{o: o}, plan: pl}
+	pl, hidden := masking.Plan(pl, masking.Secrets(pl, nil))
+	p := &planPrinter{printer: printer{o: o}, plan: pl, hidden: hidden}
 	p.shown = p.changes()
 	p.outputs = outputChanges(pl.Outputs, o)
 	p.heading()
@@ -43,6 +44,7 @@ func Plan(w io.Writer, pl *plan.Plan, o Options) error {
 		return err
 	}
 	p.asked()
+	p.repeated()
 	p.deferrals()
 	if p.outputs != "" {
 		p.WriteString("\nChanges to Outputs:\n" + p.outputs)
@@ -68,13 +70,14 @@ func Changes(w io.Writer, pl *plan.Plan, o Options) error {
 
 // Details writes the planned changes without totals: they may be a part of a plan.
 func Details(w io.Writer, pl *plan.Plan, o Options) error {
-	pl = Hidden(pl, Secrets(pl, nil))
-	p := &planPrinter{printer: printer{o: o}, plan: pl}
+	pl, hidden := masking.Plan(pl, masking.Secrets(pl, nil))
+	p := &planPrinter{printer: printer{o: o}, plan: pl, hidden: hidden}
 	p.shown = p.changes()
 	for _, c := range p.shown {
 		p.WriteString(p.change(c) + "\n\n")
 	}
 	p.asked()
+	p.repeated()
 	p.deferrals()
 	if outputs := outputChanges(pl.Outputs, o); outputs != "" {
 		p.WriteString("Changes to Outputs:\n" + outputs + "\n")
@@ -101,6 +104,7 @@ type planPrinter struct {
 	shown   []*plan.Change
 	outputs string
 	away    map[addr.Object]plan.Action // what was found to have happened outside
+	hidden  []masking.Place
 }
 
 // changes are those that are listed; for people what is lost comes first.
@@ -461,6 +465,33 @@ func reason(c *plan.Change) string {
 		return "because lifecycle.destroy = false is set in the configuration"
 	}
 	return ""
+}
+
+// repeated names the attributes that are hidden because they repeat a sensitive value.
+func (p *planPrinter) repeated() {
+	if text := Repeated(p.hidden); text != "" && !p.o.ShowSensitive {
+		p.prose("\n" + text)
+	}
+}
+
+// mostHidden is how many attributes that are hidden a note names.
+const mostHidden = 5
+
+// Repeated is a note that names the attributes that are hidden because they repeat a sensitive
+// value, "" without any.
+func Repeated(hidden []masking.Place) string {
+	if len(hidden) == 0 {
+		return ""
+	}
+	names := make([]string, 0, mostHidden)
+	for _, place := range hidden[:min(len(hidden), mostHidden)] {
+		names = append(names, sanitize.Line(place.String()))
+	}
+	text := "Hidden, because a provider repeats a sensitive value there: " + strings.Join(names, ", ")
+	if more := len(hidden) - mostHidden; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + "."
 }
 
 // deferrals lists what waits for a later round.

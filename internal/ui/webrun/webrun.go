@@ -26,6 +26,7 @@ import (
 	"weir.dev/weir/internal/ui/output"
 	"weir.dev/weir/internal/ui/view"
 	"weir.dev/weir/internal/ui/view/graphview"
+	"weir.dev/weir/internal/ui/view/masking"
 	"weir.dev/weir/internal/ui/view/page"
 	"weir.dev/weir/internal/ui/view/sanitize"
 	"weir.dev/weir/internal/ui/view/steptimes"
@@ -366,7 +367,7 @@ func (r *Run[W, O, L]) Planned(ctx context.Context, w W, made *plan.Plan, found 
 
 // show has the page show a plan.
 func (r *Run[W, O, L]) show(w W, made *plan.Plan, failed bool) {
-	r.hide = view.Secrets(made, r.Tree(w))
+	r.hide = masking.Secrets(made, r.Tree(w))
 	beside := page.Beside{Tree: r.Tree(w), Framed: true}
 	if r.Edges != nil {
 		beside.Edges = r.Edges(w, made)

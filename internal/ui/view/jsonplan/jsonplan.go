@@ -21,6 +21,7 @@ import (
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/ui/view/jsonconfig"
 	"weir.dev/weir/internal/ui/view/jsonstate"
+	"weir.dev/weir/internal/ui/view/masking"
 )
 
 // FormatVersion is the version of the format.
@@ -128,6 +129,7 @@ func LeftOutOf(p *plan.Plan) *LeftOut {
 // Marshal writes a plan together with the configuration it was made for, which
 // may be nil, and its execution graph unless reasons is nil. Version is that of the engine.
 func Marshal(p *plan.Plan, tree *program.Tree, reasons *edges.Of, version string) ([]byte, error) {
+	p, _ = masking.Plan(p, masking.Secrets(p, tree))
 	doc := document{
 		FormatVersion: FormatVersion, Version: version, Errored: p.Errored,
 		Applyable: !p.Errored && p.HasChanges(), Complete: !p.Errored && len(p.Deferred) == 0 && len(p.Targets)+len(p.Excludes) == 0,

@@ -15,6 +15,7 @@ import (
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/core/secret"
 	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
@@ -73,7 +74,11 @@ type Resource struct {
 
 // Marshal writes a state. Schemas may lack providers.
 func Marshal(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas) ([]byte, error) {
-	doc, err := Convert(s, schemas)
+	return marshal(s, schemas, Secrets(s, schemas))
+}
+
+func marshal(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas, hide *secret.Known) ([]byte, error) {
+	doc, err := documentOf(s, schemas, hide)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +88,10 @@ func Marshal(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas) ([]
 // Convert is Marshal without the last step, for documents that contain a
 // state.
 func Convert(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas) (*State, error) {
+	return documentOf(s, schemas, Secrets(s, schemas))
+}
+
+func documentOf(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas, hide *secret.Known) (*State, error) {
 	doc := &State{FormatVersion: FormatVersion}
 	if s.IsEmpty() {
 		return doc, nil
@@ -95,7 +104,7 @@ func Convert(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas) (*S
 	tree := NewTree()
 	for _, a := range s.Addresses() {
 		o := s.Objects[a]
-		r, err := object(a, o, Schema(schemas, o.Provider.Provider, a.Name))
+		r, err := object(a, o, Schema(schemas, o.Provider.Provider, a.Name), hide)
 		if err != nil {
 			return nil, err
 		}
@@ -112,6 +121,28 @@ func Schema(schemas map[addr.Provider]*provider.Schemas, p addr.Provider, n addr
 		return all.Resource(n.Mode, n.Type)
 	}
 	return nil
+}
+
+// Secrets are texts that are sensitive anywhere in a state: views hide them also where a
+// provider repeats them (package masking). An object that can't be read has none.
+func Secrets(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas) *secret.Known {
+	hide := &secret.Known{}
+	for a, o := range s.Objects {
+		declared := Schema(schemas, o.Provider.Provider, a.Name)
+		if len(o.Sensitive) == 0 && (declared == nil || declared.Block == nil || !declared.Block.HasSensitive()) {
+			continue
+		}
+		if v, err := Decode(o, declared); err == nil {
+			hide.AddMarked(v)
+		}
+	}
+	for _, o := range s.Outputs {
+		if o.Sensitive {
+			v, _ := o.Value.UnmarkDeep()
+			hide.Add(v)
+		}
+	}
+	return hide
 }
 
 // Outputs converts root outputs.
@@ -162,7 +193,7 @@ func Index(k addr.Key) json.RawMessage {
 	return raw
 }
 
-func object(a addr.Object, o *state.Object, s *schema.Schema) (*Resource, error) {
+func object(a addr.Object, o *state.Object, s *schema.Schema, hide *secret.Known) (*Resource, error) {
 	r := Describe(a, o.Provider.Provider)
 	r.SchemaVersion, r.Tainted = o.SchemaVersion, o.Tainted
 	for _, d := range o.Dependencies {
@@ -177,6 +208,7 @@ func object(a addr.Object, o *state.Object, s *schema.Schema) (*Resource, error)
 	if err != nil {
 		return nil, err
 	}
+	v, _ = hide.MarkRepeated(v, s.Decides)
 	return r, r.Fill(v)
 }
 

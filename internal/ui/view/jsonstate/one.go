@@ -13,6 +13,7 @@ import (
 // MarshalSome writes some objects of a state: with OpenTofu as a state that has nothing else,
 // in one line; with Terraform each as a document of its own, indented.
 func MarshalSome(s *state.Snapshot, list []addr.Object, schemas map[addr.Provider]*provider.Schemas, d dialect.Dialect) ([]byte, error) {
+	hide := Secrets(s, schemas)
 	if d != dialect.Terraform {
 		alone := state.Empty()
 		alone.Version = s.Version
@@ -20,12 +21,12 @@ func MarshalSome(s *state.Snapshot, list []addr.Object, schemas map[addr.Provide
 		for _, at := range list {
 			alone.Objects[at] = s.Objects[at]
 		}
-		return Marshal(alone, schemas)
+		return marshal(alone, schemas, hide)
 	}
 	var documents [][]byte
 	for _, at := range list {
 		o := s.Objects[at]
-		r, err := object(at, o, Schema(schemas, o.Provider.Provider, at.Name))
+		r, err := object(at, o, Schema(schemas, o.Provider.Provider, at.Name), hide)
 		if err != nil {
 			return nil, err
 		}

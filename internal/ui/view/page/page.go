@@ -24,6 +24,7 @@ import (
 	"weir.dev/weir/internal/ui/view/diff"
 	"weir.dev/weir/internal/ui/view/graphview"
 	"weir.dev/weir/internal/ui/view/layout"
+	"weir.dev/weir/internal/ui/view/masking"
 	"weir.dev/weir/internal/ui/view/progress"
 	"weir.dev/weir/internal/ui/view/sanitize"
 	"weir.dev/weir/internal/ui/view/steptimes"
@@ -57,7 +58,7 @@ var script string
 
 // Plan writes the page of a plan.
 func Plan(w io.Writer, p *plan.Plan, beside Beside) error {
-	p = view.Hidden(p, view.Secrets(p, beside.Tree))
+	p, _ = masking.Plan(p, masking.Secrets(p, beside.Tree))
 	rows := summary.Rows(p)
 	c := graphview.OfPlan(p, beside.Edges)
 	m := &model{

@@ -14,6 +14,7 @@ import (
 
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/ui/view"
+	"weir.dev/weir/internal/ui/view/masking"
 	"weir.dev/weir/internal/ui/view/sanitize"
 	"weir.dev/weir/internal/ui/view/stream"
 	"weir.dev/weir/internal/ui/view/summary"
@@ -29,13 +30,16 @@ const reserve = 600
 // all changes that are alike, the most dangerous first, and then as many of these changes in
 // full, folded, as there is room for. Anything that is left out is counted.
 func Markdown(w io.Writer, p *plan.Plan, limit int) error {
-	p = view.Hidden(p, view.Secrets(p, nil))
+	p, hidden := masking.Plan(p, masking.Secrets(p, nil))
 	rows := summary.Rows(p)
 	d := &document{limit: limit - reserve}
 	d.head(p, rows)
 	d.table(rows)
 	d.details(p, rows)
 	d.outputs(p)
+	if text := view.Repeated(hidden); text != "" {
+		d.add("\n" + text + "\n")
+	}
 	_, err := io.WriteString(w, d.text.String()+d.end)
 	return err
 }
