@@ -309,8 +309,11 @@ func (r *run) run(t *promise.Task, id execgraph.ID) {
 		r.skip(s)
 	default:
 		st := &r.steps[id]
-		var failed bool
-		if st.diags, failed = r.step(t, s, &st.outcome); failed {
+		var ok bool
+		// A step fails by errors of its own, or because it read a cell that failed and whose
+		// problem is reported there.
+		st.diags, ok = t.Try(func(t *promise.Task) { r.perform(t, s, &st.outcome) })
+		if !ok {
 			ending = event.Failed
 			if st.outcome.halted {
 				ending = event.Skipped // while it waited for its turn
@@ -433,57 +436,48 @@ func (r *run) end(id execgraph.ID, failed bool) {
 	}
 }
 
-// step does one step, which leaves its outcome in out. It fails by errors of its own, or because it read a
-// cell that failed and whose problem is reported there.
-func (r *run) step(t *promise.Task, s *step, out *outcome) (_ diag.List, failed bool) {
-	var diags diag.List
-	failed = t.Try(func(t *promise.Task) { diags = r.perform(t, s, out) })
-	return diags, failed || diags.HasErrors()
-}
-
-func (r *run) perform(t *promise.Task, s *step, out *outcome) diag.List {
+// perform does one step, which leaves its outcome in out.
+func (r *run) perform(t *promise.Task, s *step, out *outcome) {
 	switch s.Kind {
 	case execgraph.OpenProvider:
-		return r.openProvider(t, s)
+		r.conn(t, *s.Provider)
 	case execgraph.CloseProvider:
 		r.pool.CloseOne(*s.Provider)
 	case execgraph.OpenEphemeral:
-		return r.openEphemeral(t, s, out)
+		r.openEphemeral(t, s, out)
 	case execgraph.CloseEphemeral:
-		return r.closeEphemeral(s)
+		t.Report(r.closeEphemeral(s)...)
 	case execgraph.ReadData:
-		return r.readData(t, s, out)
+		r.readData(t, s, out)
 	case execgraph.Finalize:
-		return r.finalizeEarly(t, s, out)
+		r.finalizeEarly(t, s, out)
 	case execgraph.Depose:
-		return r.depose(s, out)
+		t.Report(r.depose(s, out)...)
 	case execgraph.Apply:
-		return r.apply(t, s, out)
+		r.apply(t, s, out)
 	case execgraph.RestoreDeposed:
-		return r.restore(s)
+		t.Report(r.restore(s)...)
 	case execgraph.Provision:
-		return r.provision(t, s, out)
+		r.provision(t, s, out)
 	case execgraph.ProvisionDestroy:
-		return r.provisionDestroy(t, s)
+		r.provisionDestroy(t, s)
 	case execgraph.Destroy:
-		return r.destroy(t, s, out)
+		r.destroy(t, s, out)
 	case execgraph.Forget:
-		diags := r.result(*s.Object, nil)
-		if c := r.change(s); c != nil && c.Action == plan.Forget && !diags.HasErrors() {
+		if c := r.change(s); t.Report(r.result(*s.Object, nil)...) && c != nil && c.Action == plan.Forget {
 			r.tell(event.Event{Kind: event.Forgotten, Addr: *s.Object, Action: c.Action})
 		}
-		return diags
 	case execgraph.Condition:
 		if s.Name != "" {
-			return r.check(t, s)
+			r.check(t, s)
+		} else {
+			r.condition(t, s)
 		}
-		return r.condition(t, s)
 	case execgraph.Output:
-		return r.output(t, s)
+		r.output(t, s)
 	case execgraph.Invoke:
-		return r.invoke(t, s)
+		r.invoke(t, s)
 	}
-	return nil
 }
 
 // tell sends an event.

@@ -18,25 +18,25 @@ import (
 type host struct{ *run }
 
 // Expand implements eval.Host: what was planned is expanded as it was then.
-func (r host) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
+func (r host) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, bool)) (eval.Expansion, bool) {
 	if r.Plan.Mode == plan.Destroy {
 		if e, ok := instance.Existing(r.keys, b); ok {
-			return e, nil
+			return e, true
 		}
 	}
-	e, diags := configured()
+	e, ok := configured()
 	waits := len(r.Plan.Deferred) > 0 || r.Plan.Mode == plan.RefreshOnly || r.partial() // for a plan that makes what it follows from
-	if e.Unknown && !diags.HasErrors() && !t.Current().Failed() && !waits {
-		diags.Add(diag.Bug.As("Unknown repetition during apply").Error(b.Range(), "The instances of %s were known when the plan was made and aren't now. This is a bug in weir.", b))
+	if ok && e.Unknown && !waits {
+		ok = t.Report(diag.Bug.As("Unknown repetition during apply").Error(b.Range(), "The instances of %s were known when the plan was made and aren't now. This is a bug in weir.", b))
 	}
-	return e, diags
+	return e, ok
 }
 
 // Resource implements eval.Host: the result of the instance's step, or what
 // the state has where there is nothing to do.
-func (r host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+func (r host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 	if i.Addr.Name.Mode == addr.Action {
-		return cty.DynamicVal, nil // it is configured where it is invoked
+		return cty.DynamicVal, true // it is configured where it is invoked
 	}
 	if id, ok := r.givers.of(&i.Addr); ok {
 		return r.resultOf(t, i, id)
@@ -46,11 +46,11 @@ func (r host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
 		switch c.Action {
 		case plan.NoOp:
 			if c.After.IsNull() { // gone without our doing
-				return i.Missing(c.After.Type(), r.keys.Resource(i.Addr.Resource)), nil
+				return i.Missing(c.After.Type(), r.keys.Resource(i.Addr.Resource)), true
 			}
-			return c.After, nil
+			return c.After, true
 		case plan.Delete, plan.Forget:
-			return c.Before, nil
+			return c.Before, true
 		}
 		return r.unfinished(t, i)
 	}
@@ -58,16 +58,15 @@ func (r host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
 }
 
 // resultOf is the value that a step gives an instance.
-func (r host) resultOf(t *promise.Task, i *eval.Instance, id execgraph.ID) (cty.Value, diag.List) {
+func (r host) resultOf(t *promise.Task, i *eval.Instance, id execgraph.ID) (cty.Value, bool) {
 	r.mu.Lock()
 	v, ended := r.steps[id].outcome.value, r.steps[id].ended
 	r.mu.Unlock()
 	switch {
 	case v != cty.NilVal:
-		return v, nil
+		return v, true
 	case ended:
-		t.Fail()
-		return cty.DynamicVal, nil
+		return cty.DynamicVal, false
 	}
 	return r.unfinished(t, i)
 }
@@ -75,37 +74,33 @@ func (r host) resultOf(t *promise.Task, i *eval.Instance, id execgraph.ID) (cty.
 // unfinished reports that a step has read an instance whose own step hasn't
 // ended: the graph has to order every reader after it. The reader fails, and
 // what was done so far is kept.
-func (r host) unfinished(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
-	t.Fail()
-	var diags diag.List
-	diags.Add(diag.Bug.Error(i.Resource.Range, "The value of %s was needed before its step had ended: the plan has the wrong order. Nothing was done with the missing value, and the state has all results. Please report this with the configuration. To continue, plan and apply again.", i.Addr))
-	return cty.DynamicVal, diags
+func (r host) unfinished(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
+	return cty.DynamicVal, t.Report(diag.Bug.Error(i.Resource.Range, "The value of %s was needed before its step had ended: the plan has the wrong order. Nothing was done with the missing value, and the state has all results. Please report this with the configuration. To continue, plan and apply again.", i.Addr))
 }
 
 // stored is the value of an instance that isn't part of the plan.
-func (r host) stored(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+func (r host) stored(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 	o := r.object(addr.Object{Instance: i.Addr})
 	switch {
 	case o == nil && r.partial():
-		return cty.NilVal, nil
+		return cty.NilVal, true
 	case o == nil:
-		return i.Missing(cty.DynamicPseudoType, r.keys.Resource(i.Addr.Resource)), nil
+		return i.Missing(cty.DynamicPseudoType, r.keys.Resource(i.Addr.Resource)), true
 	}
 	schemas, diags := r.pool.Schemas(o.Provider.Provider)
 	if diags.HasErrors() {
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(diags...)
 	}
 	sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		return cty.DynamicVal, nil
+		return cty.DynamicVal, true
 	}
 	s := lifecycle.Subject{Addr: i.Addr, Schema: sch}
 	v, err := s.Decode(o)
 	if err != nil {
-		diags.Add(diag.StateUnreadable.As("Invalid object in the state").New(diag.Error, "%s can't be read: %s. Refresh the state first.", i.Addr, err))
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(diag.StateUnreadable.As("Invalid object in the state").New(diag.Error, "%s can't be read: %s. Refresh the state first.", i.Addr, err))
 	}
-	return instance.Marked(sch, v, o), nil
+	return instance.Marked(sch, v, o), true
 }
 
 // partial reports whether the plan leaves out what it wasn't asked for.

@@ -20,26 +20,27 @@ import (
 
 // invoke does one invocation, unless the change that it is for failed or its
 // condition isn't true in the end.
-func (r *run) invoke(t *promise.Task, s *step) diag.List {
+func (r *run) invoke(t *promise.Task, s *step) {
 	inv := r.Plan.Invocations[s.Invocation-1]
 	caller, happens := r.caller(s, inv)
 	if !happens {
-		return nil
+		return
 	}
-	if wanted, diags := r.wanted(t, inv); !wanted {
-		return diags
+	if wanted, ok := r.wanted(t, inv); !ok || !wanted {
+		return
 	}
 	conn := r.conn(t, *s.Provider)
 	if conn == nil {
-		return nil
+		return
 	}
-	config, action, diags := r.config(t, inv, conn, caller)
-	if diags.HasErrors() || t.Current().Failed() {
-		return diags
+	config, action, ok := r.config(t, inv, conn, caller)
+	if !ok {
+		return
 	}
-	diags.Append(r.callAction(s, inv, conn, config, action))
+	diags := r.callAction(s, inv, conn, config, action)
 	if !diags.HasErrors() {
-		return diags
+		t.Report(diags...)
+		return
 	}
 	switch {
 	case inv.Failure == actiontrigger.Continue || inv.Event.Ends() && r.Plan.Mode == plan.Destroy:
@@ -53,7 +54,7 @@ func (r *run) invoke(t *promise.Task, s *step) diag.List {
 			diags.Append(r.result(*s.Object, &tainted))
 		}
 	}
-	return diags
+	t.Report(diags...)
 }
 
 // caller is the instance that an invocation is for, as it is then. happens is false where
@@ -78,54 +79,54 @@ func (r *run) caller(s *step, inv *plan.Invocation) (v cty.Value, happens bool) 
 }
 
 // wanted reports whether the trigger's condition is true.
-func (r *run) wanted(t *promise.Task, inv *plan.Invocation) (bool, diag.List) {
+func (r *run) wanted(t *promise.Task, inv *plan.Invocation) (wanted, ok bool) {
 	if inv.Event == 0 || inv.Event.Ends() {
-		return true, nil
+		return true, true
 	}
 	i := r.find(t, inv.Object)
 	if i == nil || inv.Block >= len(i.Resource.Triggers) {
 		t.Fail()
-		return false, nil
+		return false, false
 	}
-	of := i.Resource.Triggers[inv.Block]
-	wanted, diags := resourceconfig.Wanted(t, i, of)
-	if diags.HasErrors() || t.Current().Failed() {
-		return false, diags
+	v, ok := resourceconfig.Wanted(t, i, i.Resource.Triggers[inv.Block])
+	if !ok {
+		return false, false
 	}
-	if !wanted.IsKnown() {
-		return false, append(diags, diag.Bug.As("Unknown condition when invoking action before apply").List("Whether %s is invoked still isn't known, although everything that the condition depends on is done. This is a bug in weir.", inv.Addr)...)
+	if !v.IsKnown() {
+		return false, t.Report(diag.Bug.As("Unknown condition when invoking action before apply").New(diag.Error, "Whether %s is invoked still isn't known, although everything that the condition depends on is done. This is a bug in weir.", inv.Addr))
 	}
-	return wanted.True(), diags
+	return v.True(), true
 }
 
 // config is what an action is configured with now, with its block.
-func (r *run) config(t *promise.Task, inv *plan.Invocation, conn *providerclient.Conn, caller cty.Value) (cty.Value, *eval.Instance, diag.List) {
+func (r *run) config(t *promise.Task, inv *plan.Invocation, conn *providerclient.Conn, caller cty.Value) (cty.Value, *eval.Instance, bool) {
 	if inv.Event.Ends() {
 		v, _ := inv.Config.UnmarkDeep()
-		return v, r.standIn(inv.Addr), nil
+		return v, r.standIn(inv.Addr), true
 	}
 	action := r.find(t, inv.Addr)
 	sch := conn.Schemas.Resource(addr.Action, inv.Addr.Name.Type)
 	if action == nil || sch == nil {
 		t.Fail()
-		return cty.DynamicVal, nil, nil
+		return cty.DynamicVal, nil, false
 	}
 	if caller == cty.NilVal && inv.Object != (addr.Instance{}) {
 		i := r.find(t, inv.Object)
 		if i == nil {
 			t.Fail()
-			return cty.DynamicVal, nil, nil
+			return cty.DynamicVal, nil, false
 		}
-		caller = i.Value(t, nil)
+		var ok bool
+		if caller, ok = i.Value(t, nil); !ok {
+			return cty.DynamicVal, action, false
+		}
 	}
-	config, diags := resourceconfig.ForCaller(t, action, sch, caller)
-	if diags.HasErrors() || t.Current().Failed() {
-		return cty.DynamicVal, action, diags.InAddress(inv.Addr.String())
+	var config resourceconfig.Config
+	ok := t.Amend(in(inv.Addr), func() { config, _ = resourceconfig.ForCaller(t, action, sch, caller) })
+	if ok && !config.Value.IsWhollyKnown() {
+		ok = t.Report(UnknownAction.Error(action.Resource.Range, "The configuration of %s isn't wholly known when it is to be invoked. It may refer to attributes of the caller that are only known when that is made: use them with an event that comes after the change.", inv.Addr))
 	}
-	if !config.Value.IsWhollyKnown() {
-		diags.Add(UnknownAction.Error(action.Resource.Range, "The configuration of %s isn't wholly known when it is to be invoked. It may refer to attributes of the caller that are only known when that is made: use them with an event that comes after the change.", inv.Addr))
-	}
-	return config.Value, action, diags
+	return config.Value, action, ok
 }
 
 // callAction has the provider do it.

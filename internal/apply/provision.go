@@ -23,17 +23,18 @@ import (
 
 // provision runs the creation-time provisioners of an instance, one after the
 // other. The instance is complete when they have.
-func (r *run) provision(t *promise.Task, s *step, out *outcome) diag.List {
+func (r *run) provision(t *promise.Task, s *step, out *outcome) {
 	c := r.outcome(s, execgraph.Apply).made
 	i := c.op.instance
-	diags := r.runProvisioners(t, *s.Object, i, i.Resource.Provisioners, false, c.value)
-	r.provisioned(c, !diags.HasErrors())
-	if diags.HasErrors() {
-		return append(diags, r.postconditions(t, i, c.value)...)
+	ok := r.runProvisioners(t, *s.Object, i, i.Resource.Provisioners, false, c.value)
+	r.provisioned(c, ok)
+	if !ok {
+		r.conditions(t, i, false, c.value) // of whatever there is
+		return
 	}
 	c.object.Tainted = false
-	diags.Append(r.save(c.op, c.object, c.value, false))
-	return append(diags, r.complete(t, c.op, c.value, out)...)
+	t.Report(r.save(c.op, c.object, c.value, false)...)
+	r.complete(t, c.op, c.value, out)
 }
 
 // provisioned reports that an object is complete, which it isn't before its provisioners have
@@ -49,64 +50,61 @@ func (r *run) provisioned(c *created, well bool) {
 
 // provisionDestroy runs the destruction-time provisioners of an object: those
 // of its resource, or of the removed block that ended it.
-func (r *run) provisionDestroy(t *promise.Task, s *step) diag.List {
+func (r *run) provisionDestroy(t *promise.Task, s *step) {
 	if r.object(*s.Object) == nil {
-		return nil
+		return
 	}
 	self := r.change(s).Before
 	if i := r.standIn(s.Object.Instance); i != nil {
-		return r.runProvisioners(t, *s.Object, i, i.Resource.Provisioners, true, self)
+		r.runProvisioners(t, *s.Object, i, i.Resource.Provisioners, true, self)
+		return
 	}
 	block, in := r.removals().Find(s.Object.Instance, nil)
 	tree := r.Tree.At(in)
 	if block == nil || tree == nil {
-		return nil
+		return
 	}
 	standIn := &eval.Instance{Addr: s.Object.Instance, Frame: r.standInFrame(tree.Program, in), Each: &eval.Each{Key: s.Object.Key, Value: cty.DynamicVal}}
-	return r.runProvisioners(t, *s.Object, standIn, block.Provisioners, true, self)
+	r.runProvisioners(t, *s.Object, standIn, block.Provisioners, true, self)
 }
 
-func (r *run) runProvisioners(t *promise.Task, o addr.Object, i *eval.Instance, list []*program.Provisioner, onDestroy bool, self cty.Value) diag.List {
-	var diags diag.List
+// runProvisioners runs one after the other until one fails that doesn't say to continue.
+func (r *run) runProvisioners(t *promise.Task, o addr.Object, i *eval.Instance, list []*program.Provisioner, onDestroy bool, self cty.Value) (ok bool) {
 	for _, p := range list {
 		if p.OnDestroy != onDestroy {
 			continue
 		}
-		more := r.runProvisioner(t, o, i, p, self)
-		if p.Continue {
-			for n := range more {
-				more[n].Severity = diag.Warning
+		if !t.Amend(func(l diag.List) diag.List {
+			for n := range l {
+				if p.Continue {
+					l[n].Severity = diag.Warning
+				}
 			}
-		}
-		diags.Append(more)
-		if more.HasErrors() {
-			break
+			return l.InAddress(o.Instance.String())
+		}, func() { r.runProvisioner(t, o, i, p, self) }) {
+			return false
 		}
 	}
-	return diags.InAddress(o.Instance.String())
+	return true
 }
 
-func (r *run) runProvisioner(t *promise.Task, o addr.Object, i *eval.Instance, p *program.Provisioner, self cty.Value) diag.List {
+func (r *run) runProvisioner(t *promise.Task, o addr.Object, i *eval.Instance, p *program.Provisioner, self cty.Value) (ok bool) {
 	kind := provisioner.Find(p.Type)
 	if kind == nil {
-		var diags diag.List
-		diags.Add(diag.UnknownProvisioner.Error(p.Range, "There is no provisioner named %q.", p.Type))
-		return diags
+		return t.Report(diag.UnknownProvisioner.Error(p.Range, "There is no provisioner named %q.", p.Type))
 	}
 	v, hd := kind.Schema().Decode(p.Config.Body, i.Context(t, self))
-	diags := eval.Diagnostics(hd)
-	if diags.HasErrors() {
-		return diags
+	if !t.Report(eval.Diagnostics(hd)...) {
+		return false
 	}
 	r.Facts.Secrets.AddMarked(v)
 	unmarked, marks := v.UnmarkDeep()
 	at := r.Commands
 	if provisioner.Connects(p.Type) {
-		var more diag.List
-		at.Connection, more = connection(p, i.Context(t, self), r.Facts.Secrets)
-		diags.Append(more)
-		if diags.HasErrors() {
-			return diags
+		var diags diag.List
+		at.Connection, diags = connection(p, i.Context(t, self), r.Facts.Secrets)
+		if !t.Report(diags...) {
+			return false
 		}
 	}
 	e := event.Event{Kind: event.ProvisionStart, Addr: o, Provisioner: p.Type}
@@ -131,22 +129,23 @@ func (r *run) runProvisioner(t *promise.Task, o addr.Object, i *eval.Instance, p
 			r.tell(out)
 		})
 	})
-	e.Kind = event.ProvisionComplete
+	e.Kind, ok = event.ProvisionComplete, true
 	if err != nil {
 		e.Kind = event.ProvisionErrored
+		failed := ProvisionerFailed.As(p.Type + " provisioner error")
 		var command *provisioner.CommandError
 		switch {
 		case errors.As(err, &command) && hidden:
-			diags.Add(ProvisionerFailed.As(p.Type+" provisioner error").Error(p.Range, "Error running the command: %s. (output suppressed due to sensitive value in config)", command.Err))
+			ok = t.Report(failed.Error(p.Range, "Error running the command: %s. (output suppressed due to sensitive value in config)", command.Err))
 		case command != nil:
 			// Programs look for this text.
-			diags.Add(ProvisionerFailed.As(p.Type+" provisioner error").Error(p.Range, "%s", command))
+			ok = t.Report(failed.Error(p.Range, "%s", command))
 		default:
-			diags.Add(ProvisionerFailed.As(p.Type+" provisioner error").Error(p.Range, "Error in the provisioner of %s: %s.", o, err))
+			ok = t.Report(failed.Error(p.Range, "Error in the provisioner of %s: %s.", o, err))
 		}
 	}
 	r.tell(e)
-	return diags
+	return ok
 }
 
 // connection is how a provisioner reaches its machine: what its own block says, and else

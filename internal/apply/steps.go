@@ -28,11 +28,6 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-func (r *run) openProvider(t *promise.Task, s *step) diag.List {
-	r.conn(t, *s.Provider)
-	return nil
-}
-
 // conn opens a provider instance; nil after a problem, which the pool has.
 func (r *run) conn(t *promise.Task, p addr.ProviderConfig) *providerclient.Conn {
 	pi, _ := providerclient.Find(t, r.frame(t, p.Module), p)
@@ -55,24 +50,23 @@ type operation struct {
 	change   *plan.Change
 }
 
-// open finds what a step on an instance needs. ok is false after a problem.
-func (r *run) open(t *promise.Task, s *step) (op operation, diags diag.List, ok bool) {
+// open finds what a step on an instance needs.
+func (r *run) open(t *promise.Task, s *step) (op operation, ok bool) {
 	op.instance = r.find(t, s.Object.Instance)
 	op.change = r.change(s)
 	if op.instance == nil {
 		t.Fail()
-		return op, nil, false
+		return op, false
 	}
 	if op.conn = r.conn(t, *s.Provider); op.conn == nil {
-		return op, nil, false
+		return op, false
 	}
 	sch := op.conn.Schemas.Resource(s.Object.Name.Mode, s.Object.Name.Type)
 	if sch == nil {
-		diags.Add(resourceconfig.UnsupportedType.New(diag.Error, "The provider %s does not support %q.", s.Provider.Provider, s.Object.Name.Type))
-		return op, diags, false
+		return op, t.Report(resourceconfig.UnsupportedType.New(diag.Error, "The provider %s does not support %q.", s.Provider.Provider, s.Object.Name.Type))
 	}
-	op.subject, diags = instance.Subject(t, s.Object.Instance, op.conn, sch, op.instance.Frame)
-	return op, diags, !diags.HasErrors()
+	op.subject, ok = instance.Subject(t, s.Object.Instance, op.conn, sch, op.instance.Frame)
+	return op, ok
 }
 
 func (r *run) locate(i *eval.Instance, o addr.Object, diags diag.List) diag.List {
@@ -83,11 +77,24 @@ func (r *run) locate(i *eval.Instance, o addr.Object, diags diag.List) diag.List
 }
 
 // conditions evaluates conditions with final values.
-func (r *run) conditions(t *promise.Task, i *eval.Instance, pre bool, self cty.Value) diag.List {
+func (r *run) conditions(t *promise.Task, i *eval.Instance, pre bool, self cty.Value) (ok bool) {
+	list, summary := i.Resource.Postconditions, "Resource postcondition failed"
 	if pre {
-		return instance.Conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed", diag.Error, r.checks)
+		list, self, summary = i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"
 	}
-	return instance.Conditions(t, i, i.Resource.Postconditions, self, "Resource postcondition failed", diag.Error, r.checks)
+	t.Amend(in(i.Addr), func() { ok = instance.Conditions(t, i, list, self, summary, diag.Error, r.checks) })
+	return ok
+}
+
+// in gives problems the address of the instance that they are about.
+func in(i addr.Instance) func(diag.List) diag.List {
+	return func(l diag.List) diag.List { return l.InAddress(i.String()) }
+}
+
+// configure evaluates the configuration of an instance and then its preconditions.
+func (r *run) configure(t *promise.Task, op operation) (config resourceconfig.Config, ok bool) {
+	t.Amend(in(op.instance.Addr), func() { config, ok = resourceconfig.Configure(t, op.instance, op.subject.Schema) })
+	return config, ok && r.conditions(t, op.instance, true, cty.NilVal)
 }
 
 // A finalized change is one that is ready to be made: its configuration has no
@@ -100,46 +107,36 @@ type finalized struct {
 	planned lifecycle.Planned
 }
 
-// finalize makes a change ready. ok is false after a problem.
-func (r *run) finalize(t *promise.Task, s *step) (f finalized, diags diag.List, ok bool) {
-	f.op, diags, ok = r.open(t, s)
-	if !ok {
-		return f, diags, false
+// finalize makes a change ready.
+func (r *run) finalize(t *promise.Task, s *step) (f finalized, ok bool) {
+	if f.op, ok = r.open(t, s); !ok {
+		return f, false
 	}
-	i := s.Object.Instance.String()
-	config, more := resourceconfig.Configure(t, f.op.instance, f.op.subject.Schema)
-	diags.Append(more)
-	if diags.HasErrors() || t.Current().Failed() {
-		return f, diags.InAddress(i), false
+	if f.config, ok = r.configure(t, f.op); !ok {
+		return f, false
 	}
-	diags.Append(r.conditions(t, f.op.instance, true, cty.NilVal))
-	if diags.HasErrors() {
-		return f, diags.InAddress(i), false
-	}
-	f.config, f.prior = config, r.priorOf(f.op)
-	if f.prior.Exists() {
+	config := f.config
+	if f.prior = r.priorOf(f.op); f.prior.Exists() {
 		f.config.Sensitive = instance.Sensitive(f.op.instance.Resource, r.object(*s.Object), config)
 	}
-	f.planned, more = r.finalPlan(t, f.op, f.prior, config)
-	diags.Append(r.locate(f.op.instance, *s.Object, more))
-	return f, diags, !more.HasErrors()
+	var diags diag.List
+	f.planned, diags = r.finalPlan(t, f.op, f.prior, config)
+	return f, t.Report(r.locate(f.op.instance, *s.Object, diags)...)
 }
 
 // finalizeEarly makes a replacement ready before anything is deleted for it.
-func (r *run) finalizeEarly(t *promise.Task, s *step, out *outcome) diag.List {
-	f, diags, ok := r.finalize(t, s)
-	if ok {
+func (r *run) finalizeEarly(t *promise.Task, s *step, out *outcome) {
+	if f, ok := r.finalize(t, s); ok {
 		out.final = &f
 	}
-	return diags
 }
 
 // finalized is a change that is ready, by an earlier step or now.
-func (r *run) finalized(t *promise.Task, s *step) (finalized, diag.List, bool) {
+func (r *run) finalized(t *promise.Task, s *step) (finalized, bool) {
 	if early := r.outcome(s, execgraph.Finalize); early.final != nil {
 		f := *early.final
 		early.final = nil // nobody needs it after this
-		return f, nil, true
+		return f, true
 	}
 	return r.finalize(t, s)
 }
@@ -152,21 +149,20 @@ type created struct {
 }
 
 // apply creates or updates an object.
-func (r *run) apply(t *promise.Task, s *step, out *outcome) diag.List {
-	f, diags, ok := r.finalized(t, s)
+func (r *run) apply(t *promise.Task, s *step, out *outcome) {
+	f, ok := r.finalized(t, s)
 	if !ok {
-		return diags
+		return
 	}
 	op := f.op
 	out.nothing = f.nothing()
-	after, begun, more := r.callApply(t, s, f)
-	diags.Append(more)
+	after, begun, diags := r.callApply(t, s, f)
+	failed := !t.Report(diags...)
 	if !begun {
 		t.Fail()
-		out.halted = len(more) == 0
-		return diags
+		out.halted = len(diags) == 0
+		return
 	}
-	failed := more.HasErrors()
 	create := !f.prior.Exists()
 	if failed && create && after.Exists() {
 		after.Tainted = true
@@ -183,32 +179,24 @@ func (r *run) apply(t *promise.Task, s *step, out *outcome) diag.List {
 		after.Tainted = true
 	}
 	if out.unanswered = after.Unanswered; out.unanswered {
-		return diags
+		return
 	}
-	diags.Append(r.save(op, after, marked, failed))
-	if failed {
-		if after.Exists() {
-			diags.Append(r.postconditions(t, op.instance, marked))
-		}
-		return diags
-	}
-	if provisioned {
+	t.Report(r.save(op, after, marked, failed)...)
+	switch {
+	case failed && after.Exists():
+		r.conditions(t, op.instance, false, marked) // of whatever there is
+	case failed:
+	case provisioned:
 		out.made = &created{op, after, marked}
-		return diags
+	default:
+		r.complete(t, op, marked, out)
 	}
-	return append(diags, r.complete(t, op, marked, out)...)
 }
 
 // complete gives an instance its value and holds it to its postconditions.
-func (r *run) complete(t *promise.Task, op operation, v cty.Value, out *outcome) diag.List {
+func (r *run) complete(t *promise.Task, op operation, v cty.Value, out *outcome) {
 	r.give(out, r.types.Share(op.change.Addr.Name.Type, v))
-	return r.postconditions(t, op.instance, v)
-}
-
-// postconditions hold for whatever there is of an instance, also where making it
-// has failed.
-func (r *run) postconditions(t *promise.Task, i *eval.Instance, v cty.Value) diag.List {
-	return r.conditions(t, i, false, v).InAddress(i.Addr.String())
+	r.conditions(t, op.instance, false, v)
 }
 
 // priorOf is the object that an apply starts from: none where the old one is
@@ -346,15 +334,15 @@ func (r *run) restore(s *step) diag.List {
 }
 
 // destroy deletes an object: a current one, or a deposed one.
-func (r *run) destroy(t *promise.Task, s *step, out *outcome) diag.List {
+func (r *run) destroy(t *promise.Task, s *step, out *outcome) {
 	c := r.change(s)
 	stored := r.object(*s.Object)
 	if stored == nil {
-		return nil
+		return
 	}
 	conn := r.conn(t, *s.Provider)
 	if conn == nil {
-		return nil
+		return
 	}
 	sch := conn.Schemas.Resource(s.Object.Name.Mode, s.Object.Name.Type)
 	i := r.standIn(s.Object.Instance)
@@ -362,7 +350,7 @@ func (r *run) destroy(t *promise.Task, s *step, out *outcome) diag.List {
 	if conn.Schemas.Meta != nil {
 		f = r.frame(t, s.Object.Module)
 	}
-	subject, diags := instance.Subject(t, s.Object.Instance, conn, sch, f)
+	subject, _ := instance.Subject(t, s.Object.Instance, conn, sch, f) // what is to go isn't held up
 	before, _ := c.Before.UnmarkDeep()
 	prior := lifecycle.Object{Value: before, Private: stored.Private, Identity: c.BeforeIdentity, Tainted: stored.Tainted}
 	private := stored.Private
@@ -371,15 +359,15 @@ func (r *run) destroy(t *promise.Task, s *step, out *outcome) diag.List {
 	}
 	key, id := instance.Identify(before, sch.Block, stored.Sensitive)
 	null := subject.None()
-	after, begun, more := r.effect(t, s, conn, intended{plan.Intent{Object: *s.Object, Action: plan.Delete, Provider: conn.Addr, Key: key, ID: id}, stored.Sensitive}, subject,
+	after, begun, diags := r.effect(t, s, conn, intended{plan.Intent{Object: *s.Object, Action: plan.Delete, Provider: conn.Addr, Key: key, ID: id}, stored.Sensitive}, subject,
 		lifecycle.ApplyInput{Prior: prior, Planned: null.Value, Config: null.Value, Private: private, Identity: cty.NilVal}, false)
-	diags.Append(r.locate(i, *s.Object, more))
+	t.Report(r.locate(i, *s.Object, diags)...)
 	if !begun {
 		t.Fail()
-		out.halted = len(more) == 0
+		out.halted = len(diags) == 0
 	}
 	if !begun || after.Unanswered {
-		return diags
+		return
 	}
 	if !after.Exists() {
 		stored = nil
@@ -397,25 +385,30 @@ func (r *run) destroy(t *promise.Task, s *step, out *outcome) diag.List {
 		kept.CreateBeforeDestroy = false
 		stored = &kept
 	}
-	return append(diags, r.result(*s.Object, stored)...)
+	t.Report(r.result(*s.Object, stored)...)
 }
 
 // readData reads a data source that was postponed.
-func (r *run) readData(t *promise.Task, s *step, out *outcome) diag.List {
+func (r *run) readData(t *promise.Task, s *step, out *outcome) {
 	i := s.Object.Instance
-	op, diags, ok := r.open(t, s)
+	var op operation
+	var config resourceconfig.Config
+	ok := false
+	// In a check block, a failed read is an outcome of the check.
+	ofCheck := func(l diag.List) diag.List { return instance.CheckWarnings(r.checks, op.instance, l) }
+	t.Amend(ofCheck, func() {
+		if op, ok = r.open(t, s); ok {
+			t.Amend(in(i), func() { config, ok = resourceconfig.Configure(t, op.instance, op.subject.Schema) })
+		}
+	})
 	if !ok {
-		return instance.CheckWarnings(r.checks, op.instance, diags)
+		t.Fail()
+		return
 	}
-	config, more := resourceconfig.Configure(t, op.instance, op.subject.Schema)
-	diags.Append(more)
-	if diags.HasErrors() || t.Current().Failed() {
-		return instance.CheckWarnings(r.checks, op.instance, diags.InAddress(i.String()))
+	if !r.conditions(t, op.instance, true, cty.NilVal) {
+		return
 	}
-	diags.Append(r.conditions(t, op.instance, true, cty.NilVal))
-	if diags.HasErrors() {
-		return diags.InAddress(i.String())
-	}
+	var diags diag.List
 	var v cty.Value
 	asked := false
 	r.call(ratelimit.Read, op.subject.Source, i.Name, func(ctx context.Context) diag.List {
@@ -426,59 +419,50 @@ func (r *run) readData(t *promise.Task, s *step, out *outcome) diag.List {
 			asked = true
 			r.tell(event.Event{Kind: event.ApplyStart, Step: s.id, Addr: *s.Object, Action: plan.Read})
 		}
-		v, _, more = op.subject.ReadData(ctx, config.Value)
-		return more
+		v, _, diags = op.subject.ReadData(ctx, config.Value)
+		return diags
 	})
 	if !asked {
 		t.Fail()
-		return diags
+		return
 	}
 	e := event.Event{Kind: event.ApplyComplete, Addr: *s.Object, Action: plan.Read}
-	if more.HasErrors() {
+	failed := diags.HasErrors()
+	if failed {
 		e.Kind = event.ApplyErrored
 	}
 	e.IDKey, e.IDValue = instance.Identify(v, op.subject.Schema.Block, config.Sensitive)
 	r.tell(e)
-	diags.Append(r.locate(op.instance, *s.Object, more))
-	if more.HasErrors() {
-		return instance.CheckWarnings(r.checks, op.instance, diags)
+	if t.Report(ofCheck(r.locate(op.instance, *s.Object, diags))...); failed {
+		return
 	}
-	marked, stored, more := instance.DataResult(op.subject, op.conn.Addr, config, v)
-	if diags.Append(more); more.HasErrors() {
-		return diags
+	marked, stored, diags := instance.DataResult(op.subject, op.conn.Addr, config, v)
+	if !t.Report(diags...) {
+		return
 	}
 	r.setObject(*s.Object, stored)
 	r.give(out, marked)
-	diags.Append(r.conditions(t, op.instance, false, marked).InAddress(i.String()))
-	return diags
+	r.conditions(t, op.instance, false, marked)
 }
 
-func (r *run) openEphemeral(t *promise.Task, s *step, out *outcome) diag.List {
-	i := s.Object.Instance
-	op, diags, ok := r.open(t, s)
+func (r *run) openEphemeral(t *promise.Task, s *step, out *outcome) {
+	op, ok := r.open(t, s)
 	if !ok {
-		return diags
+		return
 	}
-	config, more := resourceconfig.Configure(t, op.instance, op.subject.Schema)
-	diags.Append(more)
-	if diags.HasErrors() || t.Current().Failed() {
-		return diags.InAddress(i.String())
-	}
-	diags.Append(r.conditions(t, op.instance, true, cty.NilVal))
-	if diags.HasErrors() {
-		return diags.InAddress(i.String())
+	config, ok := r.configure(t, op)
+	if !ok {
+		return
 	}
 	r.tell(event.Event{Kind: event.EphemeralStart, Addr: *s.Object, Text: "opening"})
-	v, lease, more := r.pool.OpenEphemeral(i, op.conn, op.subject.Schema, config.Value)
-	diags.Append(r.locate(op.instance, *s.Object, more))
-	if more.HasErrors() {
-		return diags
+	v, lease, diags := r.pool.OpenEphemeral(s.Object.Instance, op.conn, op.subject.Schema, config.Value)
+	if !t.Report(r.locate(op.instance, *s.Object, diags)...) {
+		return
 	}
 	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: *s.Object, Text: "opening"})
 	out.lease = lease
 	r.give(out, v)
-	diags.Append(r.conditions(t, op.instance, false, v).InAddress(i.String()))
-	return diags
+	r.conditions(t, op.instance, false, v)
 }
 
 func (r *run) closeEphemeral(s *step) diag.List {
@@ -493,58 +477,53 @@ func (r *run) closeEphemeral(s *step) diag.List {
 }
 
 // condition evaluates the conditions of an instance without changes.
-func (r *run) condition(t *promise.Task, s *step) diag.List {
+func (r *run) condition(t *promise.Task, s *step) {
 	i := r.find(t, s.Object.Instance)
 	if i == nil {
-		return nil
+		return
 	}
-	diags := r.conditions(t, i, true, cty.NilVal)
-	c := r.change(s)
-	if diags.HasErrors() || c == nil {
-		return diags.InAddress(i.Addr.String())
+	if c := r.change(s); r.conditions(t, i, true, cty.NilVal) && c != nil {
+		r.conditions(t, i, false, c.After)
 	}
-	diags.Append(r.conditions(t, i, false, c.After))
-	return diags.InAddress(i.Addr.String())
 }
 
 // output evaluates a root output and keeps it.
-func (r *run) output(t *promise.Task, s *step) diag.List {
+func (r *run) output(t *promise.Task, s *step) {
 	o := r.Tree.Program.OutputByName[s.Name]
-	v := r.root.Output(t, o, nil)
-	if t.Current().Failed() {
-		return nil
+	v, ok := r.root.Output(t, o, nil)
+	if !ok {
+		return
 	}
 	sensitive := o.Sensitive || r.Tree.Program.Stack && value.IsSensitive(v)
 	v, _ = v.UnmarkDeep()
 	switch {
 	case v.IsNull():
-		return r.setOutput(s.Name, nil)
+		t.Report(r.setOutput(s.Name, nil)...)
 	case v.IsWhollyKnown():
-		return r.setOutput(s.Name, &state.Output{Value: v, Sensitive: sensitive, Deprecated: o.Deprecated})
+		t.Report(r.setOutput(s.Name, &state.Output{Value: v, Sensitive: sensitive, Deprecated: o.Deprecated})...)
 	}
-	return nil
 }
 
 // check evaluates an observer, or an output or variable with conditions that
 // nothing may have asked for.
-func (r *run) check(t *promise.Task, s *step) diag.List {
+func (r *run) check(t *promise.Task, s *step) {
 	f := r.frame(t, s.Module)
 	if f == nil {
-		return nil
+		return
 	}
 	kind, name, _ := strings.Cut(s.Name, ".")
 	switch kind {
 	case "output":
 		f.Output(t, f.Program.OutputByName[name], nil)
-		return nil
+		return
 	case "var":
 		v := f.Program.VariableByName[name]
 		f.Variable(t, v, &v.Range)
-		return nil
+		return
 	}
 	n := slices.IndexFunc(f.Program.Observers, func(o program.Observer) bool { return o.Head().Name == s.Name })
 	o := f.Program.Observers[n]
-	return checks.Evaluate(t, f, o, func(outcomes []eval.Outcome) {
+	checks.Evaluate(t, f, o, func(outcomes []eval.Outcome) {
 		if outcomes != nil {
 			r.checks.Add(checkresults.Of(f, o), o.Outcomes(), outcomes)
 		}

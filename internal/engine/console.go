@@ -148,11 +148,8 @@ func (k *Console) Eval(source string) (cty.Value, diag.List) {
 	}
 	v := cty.DynamicVal
 	k.rt.Do(func(t *promise.Task) {
-		t.Try(func(t *promise.Task) {
-			var more diag.List
-			v, more = eval.Evaluate(t, expr, k.at.Context(t, nil, cty.NilVal))
-			diags.Append(more)
-		})
+		more, _ := t.Try(func(t *promise.Task) { v, _ = eval.Evaluate(t, expr, k.at.Context(t, nil, cty.NilVal)) })
+		diags.Append(more)
 	})
 	if !diags.HasErrors() && !k.planned {
 		for _, d := range k.root.Diagnostics() {
@@ -177,15 +174,14 @@ func (k *Console) Variable(v *program.Variable) (cty.Value, diag.List) {
 }
 
 // Resource implements eval.Host: what the state has, or something unknown.
-func (k *Console) Resource(_ *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+func (k *Console) Resource(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 	schemas, diags := k.Pool.Schemas(i.Resource.Provider.Provider)
 	if diags.HasErrors() {
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(diags...)
 	}
 	sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.Append(resourceconfig.Unsupported(i.Resource.TypeRange, i.Resource.Provider.Provider, i.Addr.Name, schemas))
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(resourceconfig.Unsupported(i.Resource.TypeRange, i.Resource.Provider.Provider, i.Addr.Name, schemas)...)
 	}
 	stored := k.prior.Objects[addr.Object{Instance: i.Addr}]
 	if stored == nil {
@@ -193,15 +189,14 @@ func (k *Console) Resource(_ *promise.Task, i *eval.Instance) (cty.Value, diag.L
 		if i.Addr.Name.Mode == addr.Ephemeral {
 			unknown = unknown.Mark(value.Ephemeral)
 		}
-		return unknown, nil
+		return unknown, true
 	}
 	s := lifecycle.Subject{Addr: i.Addr, Schema: sch}
 	v, err := s.Decode(stored)
 	if err != nil {
-		diags.Add(diag.StateUnreadable.As("Invalid object in the state").New(diag.Error, "%s can't be read: %s. Refresh the state first.", i.Addr, err))
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(diag.StateUnreadable.As("Invalid object in the state").New(diag.Error, "%s can't be read: %s. Refresh the state first.", i.Addr, err))
 	}
-	return instance.Marked(sch, v, stored), nil
+	return instance.Marked(sch, v, stored), true
 }
 
 // Unfinished reports whether an expression lacks closing brackets or the end of a

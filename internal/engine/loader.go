@@ -251,15 +251,19 @@ func (l *loader) unknown(open []static.Reason, diags diag.List) {
 }
 
 // instances evaluates those of a call that are inspected one by one, and keeps them.
-func (l *loader) instances(f *eval.Frame, c *program.Call, configured func() (eval.Expansion, diag.List)) (eval.Expansion, bool) {
+func (l *loader) instances(t *promise.Task, f *eval.Frame, c *program.Call, configured func() (eval.Expansion, bool)) (e eval.Expansion, known bool) {
 	path := pathOf(f, c)
 	if !l.oneByOne[path] {
-		return eval.Expansion{}, false
+		return e, false
 	}
-	e, diags := configured()
+	ok := false
+	diags := t.Collect(func() { e, ok = configured() })
 	l.diags.Append(diags)
 	l.broken[path] = diags.HasErrors()
-	if diags.HasErrors() || e.Unknown {
+	if !ok {
+		t.Fail()
+	}
+	if !ok || e.Unknown {
 		return e, false
 	}
 	l.modules.expansions[l.modules.callAt(f, c)] = e
@@ -267,31 +271,27 @@ func (l *loader) instances(f *eval.Frame, c *program.Call, configured func() (ev
 }
 
 // load loads the program of one instance of a call.
-func (l *loader) load(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
+func (l *loader) load(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, bool) {
 	if c.Source == nil {
-		t.Fail()
-		return nil, nil
+		return nil, false
 	}
 	child := l.modules.child(f, c, k)
 	if l.count++; l.count > program.MaxModules {
 		if l.count == program.MaxModules+1 {
 			l.diags.Append(diag.List{diag.TooLarge.As("Too many modules").Error(c.Range, "With the calls in this module, the configuration has more than %d module calls. A module that is called in several places counts with all that it calls, each time. Call it fewer times, or set WEIR_MAX_MODULES to a higher number.", program.MaxModules)})
 		}
-		t.Fail()
-		return nil, nil
+		return nil, false
 	}
 	request, ok := l.request(t, f, c, k)
 	if !ok {
-		t.Fail()
-		return nil, nil
+		return nil, false
 	}
 	dir, diags := l.Resolve(l.ctx, request)
 	if diags.HasErrors() {
 		if !l.uninstalled {
 			l.tell(l.located(diags, f, c, k))
 		}
-		t.Fail()
-		return nil, nil
+		return nil, false
 	}
 	done := l.compile(dir, c)
 	if !l.told[done.key] {
@@ -311,7 +311,7 @@ func (l *loader) load(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Ke
 	l.modules.programs[child] = p
 	l.requests[child] = request
 	l.diags.Append(diags)
-	return p, nil
+	return p, true
 }
 
 // located names the instance that has the problems, where instances of the call

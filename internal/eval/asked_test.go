@@ -8,7 +8,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/addr"
-	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
@@ -180,16 +179,16 @@ locals {
 	}
 	for name, want := range map[string]string{"one": "thing.all[1]", "every": "thing.all[0] thing.all[1]", "none": "!", "other": ""} {
 		local := root.Program.Locals[slices.IndexFunc(root.Program.Locals, func(l *program.Local) bool { return l.Name == name })]
-		var problems diag.List
+		ok := false
 		list := task(rt, func(t *promise.Task) (list []*eval.Instance) {
-			list, problems = root.Referents(t, local.Expr.Refs[0], root.Context(t, nil, cty.NilVal))
+			list, ok = root.Referents(t, local.Expr.Refs[0], root.Context(t, nil, cty.NilVal))
 			return list
 		})
 		var got []string
 		for _, i := range list {
 			got = append(got, i.String())
 		}
-		if problems.HasErrors() {
+		if !ok {
 			got = append(got, "!")
 		}
 		if text := strings.Join(got, " "); text != want {

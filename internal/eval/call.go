@@ -51,30 +51,21 @@ func (f *Frame) Calls(t *promise.Task, c *program.Call, via *hcl.Range) []*Frame
 }
 
 func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames {
-	fs := get(f, &f.calls[c.Index].expansion, t, subject{f, c}, via, func(t *promise.Task) frames {
-		e, diags := f.expand(t, Block{Frame: f, Call: c})
+	fs, _ := get(f, &f.calls[c.Index].expansion, t, subject{f, c}, via, func(t *promise.Task) (frames, bool) {
+		e, _ := f.expand(t, Block{Frame: f, Call: c})
 		if c.Path != nil {
-			return placed(t, f, c, e, diags)
+			return placed(t, f, c, e)
 		}
 		if live := f.Program.CallByName[c.Call]; live != nil && c.Nth > 0 {
 			still := f.frames(t, live, nil)
 			e = e.without(&still)
 		}
-		fs := frames{Expansion: e, list: []*Frame{}, diags: diags}
+		fs := frames{Expansion: e, list: []*Frame{}}
 		for _, each := range e.Each() {
-			p, more := f.ev.Host.Program(t, f, c, each.Key)
-			fs.diags.Append(more)
-			var child *Frame
-			if more.HasErrors() {
-				t.Fail()
-			}
-			if p != nil {
-				child = f.ev.newFrame(p, f.Addr.Child(c.Call, each.Key), f, c, each)
-			}
-			fs.list = append(fs.list, child)
+			fs.list = append(fs.list, load(t, f, c, each, f.Addr.Child(c.Call, each.Key)))
 		}
 		fs.index()
-		return fs
+		return fs, true
 	})
 	if fs.list == nil { // a circle, which is reported where it is closed
 		fs.Unknown = true
@@ -85,49 +76,50 @@ func (f *Frame) frames(t *promise.Task, c *program.Call, via *hcl.Range) frames 
 // placed are the instances that a removed block names by their path. Those that are still they
 // don't exist gone, so that the block has no effect on them; while that isn't known, one
 // stands for all.
-func placed(t *promise.Task, f *Frame, c *program.Call, e Expansion, diags diag.List) frames {
-	fs := frames{Expansion: e, list: []*Frame{}, diags: diags, byKey: map[string]*Frame{}}
+func placed(t *promise.Task, f *Frame, c *program.Call, e Expansion) (frames, bool) {
+	fs := frames{Expansion: e, list: []*Frame{}, byKey: map[string]*Frame{}}
 	for _, each := range e.Each() {
-		at, there, known, more := place(t, f, c, each)
-		fs.diags.Append(more)
-		if more.HasErrors() {
-			t.Fail()
-			return fs
+		at, there, known, ok := place(t, f, c, each)
+		if !ok {
+			return fs, false
 		}
 		if !known && !fs.Unknown {
 			e.Unknown = true
-			return placed(t, f, c, e, fs.diags)
+			return placed(t, f, c, e)
 		}
 		var child *Frame
 		if !there {
-			var p *program.Program
-			p, more = f.ev.Host.Program(t, f, c, each.Key)
-			fs.diags.Append(more)
-			if more.HasErrors() {
-				t.Fail()
-			}
-			if p != nil {
-				child = f.ev.newFrame(p, at, f, c, each)
-			}
+			child = load(t, f, c, each, at)
 		}
 		fs.list = append(fs.list, child)
 		if k, ok := each.Key.Str(); ok {
 			fs.byKey[k] = child
 		}
 	}
-	return fs
+	return fs, true
+}
+
+// load makes the frame of an instance of a call; nil where nothing is loaded.
+func load(t *promise.Task, f *Frame, c *program.Call, each *Each, at addr.Module) *Frame {
+	p, ok := f.ev.Host.Program(t, f, c, each.Key)
+	if !ok {
+		t.Fail()
+	}
+	if p == nil {
+		return nil
+	}
+	return f.ev.newFrame(p, at, f, c, each)
 }
 
 // place follows the path of a removed block, and reports whether the configuration still has
 // what is there.
-func place(t *promise.Task, f *Frame, c *program.Call, each *Each) (at addr.Module, there, known bool, diags diag.List) {
+func place(t *promise.Task, f *Frame, c *program.Call, each *Each) (at addr.Module, there, known, ok bool) {
 	at, known = f.Addr, true
 	live := f
 	for _, step := range c.Path {
-		key, more := pathKey(t, f, step, each)
-		diags.Append(more)
-		if more.HasErrors() {
-			return at, false, true, diags
+		key, ok := pathKey(t, f, step, each)
+		if !ok {
+			return at, false, true, false
 		}
 		at = at.Child(step.Call, key)
 		if live == nil {
@@ -142,49 +134,49 @@ func place(t *promise.Task, f *Frame, c *program.Call, each *Each) (at addr.Modu
 		known = known && !fs.Unknown && !key.IsAny()
 		live = fs.find(key)
 	}
-	return at, live != nil && known, known, diags
+	return at, live != nil && known, known, true
 }
 
 // pathKey evaluates the key of a step.
-func pathKey(t *promise.Task, f *Frame, step program.PathStep, each *Each) (addr.Key, diag.List) {
+func pathKey(t *promise.Task, f *Frame, step program.PathStep, each *Each) (addr.Key, bool) {
 	if step.Key == nil {
-		return addr.NoKey, nil
+		return addr.NoKey, true
 	}
-	v, diags := Evaluate(t, step.Key, f.Context(t, each, cty.NilVal))
-	if diags.HasErrors() || t.Current().Failed() {
-		return addr.NoKey, diags
+	v, ok := Evaluate(t, step.Key, f.Context(t, each, cty.NilVal))
+	if !ok {
+		return addr.NoKey, false
 	}
 	if !v.IsKnown() {
-		return addr.AnyKey, diags
+		return addr.AnyKey, true
 	}
 	if v.Type() == cty.Number {
 		var err error
 		if v, err = convert.Convert(v, cty.String); err != nil {
-			return addr.NoKey, diags
+			return addr.NoKey, true
 		}
 	}
 	k, err := KeyOf(v)
 	if err != nil {
-		diags.Add(diag.BadRemoved.As("Invalid from argument").Error(step.Key.Range(), "The key of %s that is removed can't be found out: %s.", step.Call, err))
+		return k, t.Report(diag.BadRemoved.As("Invalid from argument").Error(step.Key.Range(), "The key of %s that is removed can't be found out: %s.", step.Call, err))
 	}
-	return k, diags
+	return k, true
 }
 
 // outputsOf is the object of all outputs of the frame.
 func (f *Frame) outputsOf(t *promise.Task, via *hcl.Range) cty.Value {
-	v := get(f, f.object.Cell(), t, named{f, "outputs"}, via, func(t *promise.Task) cty.Value {
+	v, _ := get(f, f.object.Cell(), t, named{f, "outputs"}, via, func(t *promise.Task) (cty.Value, bool) {
 		object := make(map[string]cty.Value, len(f.Program.Outputs))
 		for _, o := range f.Program.Outputs {
-			object[o.Name] = f.Output(t, o, via)
+			object[o.Name], _ = f.Output(t, o, via)
 		}
-		return cty.ObjectVal(object)
+		return cty.ObjectVal(object), true
 	})
 	return orUnknown(v)
 }
 
 // wholeCall is the value of all instances of a call together.
 func (f *Frame) wholeCall(t *promise.Task, c *program.Call, via *hcl.Range) cty.Value {
-	v := get(f, f.calls[c.Index].whole.Cell(), t, subject{f, c}, via, func(t *promise.Task) cty.Value {
+	v, _ := get(f, f.calls[c.Index].whole.Cell(), t, subject{f, c}, via, func(t *promise.Task) (cty.Value, bool) {
 		fs := f.frames(t, c, via)
 		values := make([]cty.Value, len(fs.list))
 		for i, child := range fs.list {
@@ -193,25 +185,25 @@ func (f *Frame) wholeCall(t *promise.Task, c *program.Call, via *hcl.Range) cty.
 				values[i] = child.outputsOf(t, via)
 			}
 		}
-		return fs.collect(values)
+		return fs.collect(values), true
 	})
 	return orUnknown(v)
 }
 
 // closed waits for everything in all instances of a call.
 func (f *Frame) closed(t *promise.Task, c *program.Call, via *hcl.Range) {
-	get(f, f.calls[c.Index].closed.Cell(), t, Block{Frame: f, Call: c}, via, func(t *promise.Task) struct{} {
+	get(f, f.calls[c.Index].closed.Cell(), t, Block{Frame: f, Call: c}, via, func(t *promise.Task) (struct{}, bool) {
 		for _, child := range f.Calls(t, c, via) {
 			child.all(t, via)
 		}
-		return struct{}{}
+		return struct{}{}, true
 	})
 }
 
 // all waits for everything in the frame but ephemeral resources and actions, which are there
 // only for code that refers to them, and what is within checks.
 func (f *Frame) all(t *promise.Task, via *hcl.Range) {
-	get(f, f.content.Cell(), t, named{f, "content"}, via, func(t *promise.Task) struct{} {
+	get(f, f.content.Cell(), t, named{f, "content"}, via, func(t *promise.Task) (struct{}, bool) {
 		for _, r := range f.Program.Resources {
 			if r.Name.Mode.IsStored() && r.Check == nil {
 				f.whole(t, r, via)
@@ -223,7 +215,7 @@ func (f *Frame) all(t *promise.Task, via *hcl.Range) {
 		for _, o := range f.Program.Outputs {
 			f.Output(t, o, via)
 		}
-		return struct{}{}
+		return struct{}{}, true
 	})
 }
 

@@ -25,12 +25,12 @@ const (
 	Unknown Status = "unknown"
 )
 
-// An Outcome is what a condition came to. Message is set when it failed;
-// Diags has problems of the condition itself.
+// An Outcome is what a condition came to. Message is set when it failed.
 type Outcome struct {
 	Status  Status
 	Message string
-	Diags   diag.List
+
+	missing bool // see Missing
 
 	values   []diag.Value
 	compared *diag.Comparison
@@ -38,14 +38,16 @@ type Outcome struct {
 
 // Missing reports whether the condition couldn't be evaluated for want of
 // something that has a problem of its own.
-func (o Outcome) Missing() bool { return o.Status == Failed && len(o.Diags) == 0 }
+func (o Outcome) Missing() bool { return o.missing }
 
-// CheckCondition evaluates a condition. A condition that doesn't hold is no
-// problem by itself: what follows from it is the caller's to decide.
+// CheckCondition evaluates a condition and reports problems of the condition itself. A condition
+// that doesn't hold is no problem by itself: what follows from it is the caller's to decide.
 func CheckCondition(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext) Outcome {
-	var v cty.Value
 	o := Outcome{Status: Failed}
-	if t.Within(func(t *promise.Task) { v, o.Diags = Evaluate(t, c.Condition, ctx) }) {
+	before := len(t.Reported())
+	v, ok := Evaluate(t, c.Condition, ctx)
+	if !ok {
+		o.missing = len(t.Reported()) == before
 		return o
 	}
 	v, _ = v.Unmark()
@@ -55,11 +57,13 @@ func CheckCondition(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext)
 		return o
 	}
 	if v.IsNull() {
-		return o.wrong(c, ctx, "Condition expression must return either true or false, not null.")
+		wrong(t, c, ctx, "Condition expression must return either true or false, not null.")
+		return o
 	}
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil {
-		return o.wrong(c, ctx, "Invalid condition result value: %s.", value.ErrorString("", err))
+		wrong(t, c, ctx, "Invalid condition result value: %s.", value.ErrorString("", err))
+		return o
 	}
 	b, _ = b.Unmark()
 	if b.True() {
@@ -77,12 +81,11 @@ func (o *Outcome) explain(c *program.Condition, ctx *hcl.EvalContext) {
 	o.values, o.compared = expressionValues(c.Condition.Expression, ctx, false), compared(c.Condition.Expression, ctx)
 }
 
-// wrong is the outcome of a condition whose value is none of true and false.
-func (o Outcome) wrong(c *program.Condition, ctx *hcl.EvalContext, format string, args ...any) Outcome {
+// wrong reports that the value of a condition is none of true and false.
+func wrong(t *promise.Task, c *program.Condition, ctx *hcl.EvalContext, format string, args ...any) {
 	d := diag.BadCondition.Error(c.Condition.Range(), format, args...)
 	d.Values = expressionValues(c.Condition.Expression, ctx, false)
-	o.Diags.Add(d)
-	return o
+	t.Report(d)
 }
 
 // message evaluates the error message of a condition that doesn't hold.
@@ -92,8 +95,7 @@ func (o *Outcome) message(t *promise.Task, c *program.Condition, ctx *hcl.EvalCo
 		return
 	}
 	v, hd := c.ErrorMessage.Value(ctx)
-	o.Diags.Append(Diagnostics(hd))
-	if hd.HasErrors() {
+	if !t.Report(Diagnostics(hd)...) {
 		o.Message = none + "it has an error of its own."
 		return
 	}
@@ -101,13 +103,13 @@ func (o *Outcome) message(t *promise.Task, c *program.Condition, ctx *hcl.EvalCo
 	s, err := convert.Convert(v, cty.String)
 	switch {
 	case marks.Has(value.Sensitive):
-		o.Diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: HiddenMessage.Name, Summary: HiddenMessage.Summary, Detail: "The error expression used to explain this condition refers to sensitive values, so the message isn't shown. Consider nonsensitive for the parts that may be shown.", Subject: c.ErrorMessage.Range().Ptr()})
+		t.Report(HiddenMessage.Warning(c.ErrorMessage.Range(), "The error expression used to explain this condition refers to sensitive values, so the message isn't shown. Consider nonsensitive for the parts that may be shown."))
 		o.Message = none + "it refers to sensitive values."
 	case marks.Has(value.Ephemeral):
-		o.Diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: HiddenMessage.Name, Summary: "Error message refers to ephemeral values", Detail: "The error expression used to explain this condition refers to ephemeral values, so the message isn't shown. Consider ephemeralasnull for the parts that may be shown.", Subject: c.ErrorMessage.Range().Ptr()})
+		t.Report(HiddenMessage.As("Error message refers to ephemeral values").Warning(c.ErrorMessage.Range(), "The error expression used to explain this condition refers to ephemeral values, so the message isn't shown. Consider ephemeralasnull for the parts that may be shown."))
 		o.Message = none + "it refers to ephemeral values."
 	case err != nil:
-		o.Diags.Add(diag.BadCondition.As("Invalid error message").Error(c.ErrorMessage.Range(), "Unsuitable value for error message: %s.", value.ErrorString("", err)))
+		t.Report(diag.BadCondition.As("Invalid error message").Error(c.ErrorMessage.Range(), "Unsuitable value for error message: %s.", value.ErrorString("", err)))
 		o.Message = none + "it isn't a string."
 	case !s.IsKnown():
 		o.Message = none + "it is known only after apply."
@@ -143,15 +145,17 @@ func (f *Frame) Erased(name string) string {
 // Observe has an observer evaluated, once. Where its data source couldn't be read, which who
 // tried has reported, there is nothing to look at.
 func (f *Frame) Observe(t *promise.Task, o program.Observer, evaluate func(t *promise.Task, readable bool)) {
-	get(f, &f.observers[o.Place()], t, subject{f, o}, nil, func(t *promise.Task) result {
-		own := o.Own()
-		failed := own != nil && t.Within(func(t *promise.Task) {
-			if i := f.Instance(t, own, addr.NoKey); i != nil {
-				i.Value(t, nil)
-			}
-		})
-		evaluate(t, !failed)
-		return result{}
+	get(f, &f.observers[o.Place()], t, subject{f, o}, nil, func(t *promise.Task) (struct{}, bool) {
+		readable := true
+		if own := o.Own(); own != nil {
+			readable = t.Within(func(t *promise.Task) {
+				if i := f.Instance(t, own, addr.NoKey); i != nil {
+					i.Value(t, nil)
+				}
+			})
+		}
+		evaluate(t, readable)
+		return struct{}{}, true
 	})
 }
 

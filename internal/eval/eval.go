@@ -25,7 +25,9 @@ import (
 )
 
 // A Host answers what the evaluator can't know. Its methods are called from
-// several tasks at once, each question about one object at most once.
+// several tasks at once, each question about one object at most once. Those with a task
+// report problems to it; their result is ok where none is an error and they read nothing
+// that failed.
 type Host interface {
 	// Variable returns the value given for a root variable, NilVal for none.
 	Variable(v *program.Variable) (cty.Value, diag.List)
@@ -34,17 +36,17 @@ type Host interface {
 	// evaluate the instance's configuration. NilVal stands for an instance that
 	// isn't there although the configuration has it: references to all
 	// instances leave it out.
-	Resource(t *promise.Task, i *Instance) (cty.Value, diag.List)
+	Resource(t *promise.Task, i *Instance) (v cty.Value, ok bool)
 
 	// Expand says which instances a block has. Configured evaluates what the
 	// configuration says about that; only the host can decide what becomes
 	// of unknown keys, or that something else counts.
-	Expand(t *promise.Task, b Block, configured func() (Expansion, diag.List)) (Expansion, diag.List)
+	Expand(t *promise.Task, b Block, configured func() (Expansion, bool)) (e Expansion, ok bool)
 
-	// Program returns what an instance of a module call loads; nil without
-	// problems for one that there is nothing for, such as an instance that only
+	// Program returns what an instance of a module call loads; nil and true
+	// for one that there is nothing for, such as an instance that only
 	// a state has.
-	Program(t *promise.Task, f *Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
+	Program(t *promise.Task, f *Frame, c *program.Call, k addr.Key) (p *program.Program, ok bool)
 
 	// Call calls a function of a provider.
 	Call(t *promise.Task, f *Frame, fn *program.ProviderFunction, args []cty.Value) (cty.Value, error)
@@ -113,31 +115,11 @@ func (b Block) String() string {
 	return b.Frame.Label("provider." + b.Provider.LocalName)
 }
 
-// A result is the value of a cell with what computing it found. After a problem the
+// A result is the value of a cell with the outcomes of its conditions. After a problem the
 // value is unknown.
 type result struct {
-	value cty.Value
-	found *found // nil for nothing
-}
-
-// found are the problems of a cell, and the outcomes of its conditions.
-type found struct {
-	diags    diag.List
+	value    cty.Value
 	outcomes []Outcome
-}
-
-func resultOf(v cty.Value, diags diag.List, outcomes []Outcome) result {
-	if len(diags)+len(outcomes) == 0 {
-		return result{value: v}
-	}
-	return result{v, &found{diags, outcomes}}
-}
-
-func (r result) all() found {
-	if r.found == nil {
-		return found{}
-	}
-	return *r.found
 }
 
 // A subject names the cell of a declaration in messages.
@@ -162,40 +144,38 @@ func (f *Frame) Context(t *promise.Task, each *Each, self cty.Value) *hcl.EvalCo
 	return f.newContext(&scope{frame: f, task: t, each: each, self: self})
 }
 
-// Evaluate evaluates an expression and applies the engine's own checks. After
-// a problem the value is unknown and what the task computes is failed.
-func Evaluate(t *promise.Task, expr *program.Expr, ctx *hcl.EvalContext) (cty.Value, diag.List) {
+// Evaluate evaluates an expression and applies the engine's own checks. After a problem, which
+// it reports, or where the expression reads what failed, the result isn't ok and what the task
+// computes is failed.
+func Evaluate(t *promise.Task, expr *program.Expr, ctx *hcl.EvalContext) (v cty.Value, ok bool) {
 	if expr == nil {
 		t.Fail()
-		return cty.DynamicVal, nil
+		return cty.DynamicVal, false
 	}
 	s, _ := program.ScopeOf(ctx).(*scope)
 	if s != nil && !s.frame.ev.Thorough && s.frame.ev.interrupted() {
-		t.Fail()
-		return cty.DynamicVal, diag.List{diag.Interrupted.Error(expr.Range(), "Evaluation was interrupted before it started.")}
+		return cty.DynamicVal, t.Report(diag.Interrupted.Error(expr.Range(), "Evaluation was interrupted before it started."))
 	}
+	before := t.Failures()
 	v, hd := expr.Value(ctx)
-	diags := Diagnostics(hd)
-	if diags.HasErrors() {
-		t.Fail()
-		return cty.DynamicVal, diags
+	if !t.Report(Diagnostics(hd)...) {
+		return cty.DynamicVal, false
 	}
-	if s != nil && s.frame.ev.large.Load() && t.Current().Failed() {
+	if s != nil && s.frame.ev.large.Load() && t.Failures() != before {
 		// Anything that is made of what was rejected may double from there on, and is rejected
 		// then.
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, false
 	}
 	if d := tooLarge(expr, v, s); d != nil {
 		if s != nil {
 			s.frame.ev.large.Store(true)
 		}
-		t.Fail()
-		return cty.DynamicVal, append(diags, d...)
+		return cty.DynamicVal, t.Report(d...)
 	}
 	if len(expr.Refs) > 0 && !value.WhollyKnown(v) {
 		Complete(t, expr.Refs, ctx)
 	}
-	return v, diags
+	return v, t.Failures() == before
 }
 
 // interrupted reports whether nobody waits for values any more.
@@ -322,12 +302,12 @@ func (f *Frame) read(t *promise.Task, ref *program.Ref) {
 
 // get reads a cell of the frame. A circle is reported once, by the caller that closes it; its
 // members' values are unknown.
-func get[T any](f *Frame, c *promise.Cell[T], t *promise.Task, s fmt.Stringer, via *hcl.Range, compute func(*promise.Task) T) T {
-	v, cycle := c.Get(t, s, via, compute)
+func get[T any](f *Frame, c *promise.Cell[T], t *promise.Task, s fmt.Stringer, via *hcl.Range, compute func(*promise.Task) (T, bool)) (T, bool) {
+	v, ok, cycle := c.Get(t, s, via, compute)
 	if cycle != nil {
 		f.ev.Report(cycle)
 	}
-	return v
+	return v, ok
 }
 
 // Report notes a circle that a host found among its own cells.

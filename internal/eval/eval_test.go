@@ -81,30 +81,26 @@ func (h *host) ask(what string) {
 	h.mu.Unlock()
 }
 
-func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 	h.ask(i.String())
-	i.DependsOn(t)
-	pi, diags := i.Provider(t)
-	if pi == nil {
-		t.Fail()
-		return cty.DynamicVal, diags
+	ready := i.DependsOn(t)
+	pi, ok := i.Provider(t)
+	if !ok {
+		return cty.DynamicVal, false
 	}
 	h.mu.Lock()
 	h.provider[i.String()] = pi.String()
 	h.mu.Unlock()
 	ctx := i.Context(t, cty.NilVal)
 	v, hd := thing.Decode(i.Resource.Config.Body, ctx)
-	diags.Append(eval.Diagnostics(hd))
-	if diags.HasErrors() {
-		t.Fail()
-		return cty.DynamicVal, diags
+	if !t.Report(eval.Diagnostics(hd)...) {
+		return cty.DynamicVal, false
 	}
 	if unmarked, _ := v.UnmarkDeep(); !unmarked.IsWhollyKnown() {
 		eval.Complete(t, i.Resource.Config.Refs, ctx)
 	}
 	if b := v.GetAttr("broken"); b.RawEquals(cty.True) {
-		diags.Add(diag.Bug.As("Broken").Error(i.Resource.Range, "The host has nothing for %s.", i))
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(diag.Bug.As("Broken").Error(i.Resource.Range, "The host has nothing for %s.", i))
 	}
 	values := v.AsValueMap()
 	values["id"] = cty.StringVal(i.String())
@@ -116,29 +112,24 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 			delete(values, name)
 		}
 	}
-	return cty.ObjectVal(values), diags
+	return cty.ObjectVal(values), ready
 }
 
-func (h *host) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
-	e, diags := configured()
-	if diags.HasErrors() {
-		return e, diags
+func (h *host) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, bool)) (eval.Expansion, bool) {
+	e, ok := configured()
+	if ok && e.Unknown && !h.unknownKeys {
+		ok = t.Report(diag.Bug.As("Unknown repetition").Error(b.Range(), "The instances of %s aren't known.", b))
 	}
-	if e.Unknown && !t.Current().Failed() && !h.unknownKeys {
-		diags.Add(diag.Bug.As("Unknown repetition").Error(b.Range(), "The instances of %s aren't known.", b))
-	}
-	return e, diags
+	return e, ok
 }
 
-func (h *host) Program(_ *promise.Task, f *eval.Frame, c *program.Call, _ addr.Key) (*program.Program, diag.List) {
+func (h *host) Program(t *promise.Task, f *eval.Frame, c *program.Call, _ addr.Key) (*program.Program, bool) {
 	v, _ := c.Source.Value(nil)
 	dir := filepath.Join(f.Program.Dir, v.AsString())
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(h.files)), func(name string) bool { return filepath.Dir(name) == dir }) {
-		var diags diag.List
-		diags.Add(diag.Bug.As("Module not found").Error(c.Source.Range(), "There is no %s.", dir))
-		return nil, diags
+		return nil, t.Report(diag.Bug.As("Module not found").Error(c.Source.Range(), "There is no %s.", dir))
 	}
-	return h.compile(dir), nil
+	return h.compile(dir), true
 }
 
 // Call has functions that return their name and arguments, and one that
@@ -199,10 +190,10 @@ func run(h *host) (*eval.Frame, *promise.Runtime, diag.List) {
 	rt.Wait()
 	for _, f := range root.Frames() {
 		for _, c := range f.Program.Observers {
-			rt.Do(func(t *promise.Task) { h.diags.Append(checks.Evaluate(t, f, c, func([]eval.Outcome) {})) })
+			rt.Do(func(t *promise.Task) { checks.Evaluate(t, f, c, func([]eval.Outcome) {}) })
 		}
 	}
-	return root, rt, append(h.diags, root.Diagnostics()...)
+	return root, rt, slices.Concat(h.diags, rt.Diagnostics(), root.Diagnostics())
 }
 
 // TestEval evaluates the configurations in testdata and compares everything
@@ -283,17 +274,17 @@ func values(h *host, root *eval.Frame, rt *promise.Runtime) string {
 func describeFrame(b *strings.Builder, h *host, t *promise.Task, f *eval.Frame) {
 	line := func(name string, v cty.Value) { fmt.Fprintf(b, "%s = %s\n", f.Label(name), text(v)) }
 	for _, v := range f.Program.Variables {
-		line("var."+v.Name, f.Variable(t, v, nil))
+		line("var."+v.Name, first(f.Variable(t, v, nil)))
 	}
 	for _, l := range f.Program.Locals {
-		line("local."+l.Name, f.Local(t, l, nil))
+		line("local."+l.Name, first(f.Local(t, l, nil)))
 	}
 	for _, r := range f.Program.Resources {
 		for _, i := range f.Expanded(r) {
 			if h.asked[i.String()] == 0 {
 				continue
 			}
-			fmt.Fprintf(b, "%s = %s\n", i, text(i.Value(t, nil)))
+			fmt.Fprintf(b, "%s = %s\n", i, text(first(i.Value(t, nil))))
 			if p := h.provider[i.String()]; !strings.HasSuffix(p, `hashicorp/thing"]`) {
 				fmt.Fprintf(b, "    by %s\n", p)
 			}
@@ -388,3 +379,5 @@ func text(v cty.Value) string {
 	}
 	return out
 }
+
+func first(v cty.Value, _ bool) cty.Value { return v }

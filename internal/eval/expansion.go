@@ -113,7 +113,6 @@ type members[T any] struct {
 	Expansion
 	list  []T // in the order of their keys
 	byKey map[string]T
-	diags diag.List
 }
 
 // index makes byKey, where it is of use.
@@ -166,27 +165,30 @@ func (m *members[T]) has(k addr.Key) bool {
 }
 
 // expand lets the host decide, on the ground of the block's repetition.
-func (f *Frame) expand(t *promise.Task, b Block) (Expansion, diag.List) {
+func (f *Frame) expand(t *promise.Task, b Block) (e Expansion, ok bool) {
 	r := b.repeat()
 	pending := false
-	e, diags := f.ev.Host.Expand(t, b, func() (Expansion, diag.List) {
-		e, diags := evaluateRepeat(f, t, r)
-		pending = e.Unknown && !diags.HasErrors()
-		e.Unknown = e.Unknown || diags.HasErrors()
-		return e, diags
-	})
-	if expr := r.Expr(); diags.HasErrors() && expr != nil {
-		for i := range diags {
-			if diags[i].Values == nil && diags[i].Subject != nil && *diags[i].Subject == expr.Range() {
-				diags[i].Values = expressionValues(expr, f.Context(t, nil, cty.NilVal), pending)
+	ok = t.Amend(func(l diag.List) diag.List {
+		expr := r.Expr()
+		for i := range l {
+			if expr != nil && l.HasErrors() && l[i].Values == nil && l[i].Subject != nil && *l[i].Subject == expr.Range() {
+				l[i].Values = expressionValues(expr, f.Context(t, nil, cty.NilVal), pending)
 			}
 		}
-	}
-	if diags.HasErrors() || t.Current().Failed() {
+		return l
+	}, func() {
+		e, ok = f.ev.Host.Expand(t, b, func() (Expansion, bool) {
+			e, ok := evaluateRepeat(f, t, r)
+			pending = e.Unknown && ok
+			e.Unknown = e.Unknown || !ok
+			return e, ok
+		})
+	}) && ok
+	if !ok {
 		t.Fail()
 		e.Kind, e.Unknown = kindOf(r), true
 	}
-	return e, diags
+	return e, ok
 }
 
 func kindOf(r program.Repeat) Kind {
@@ -199,29 +201,28 @@ func kindOf(r program.Repeat) Kind {
 	return Single
 }
 
-func evaluateRepeat(f *Frame, t *promise.Task, r program.Repeat) (Expansion, diag.List) {
+func evaluateRepeat(f *Frame, t *promise.Task, r program.Repeat) (Expansion, bool) {
 	expr := r.Expr()
 	if expr == nil {
-		return Expansion{Count: 1}, nil
+		return Expansion{Count: 1}, true
 	}
-	v, diags := Evaluate(t, expr, f.Context(t, nil, cty.NilVal))
 	kind := kindOf(r)
-	if diags.HasErrors() || t.Current().Failed() {
-		return Expansion{Kind: kind, Unknown: true}, diags
+	v, ok := Evaluate(t, expr, f.Context(t, nil, cty.NilVal))
+	if !ok {
+		return Expansion{Kind: kind, Unknown: true}, false
 	}
 	var e Expansion
-	var more diag.List
+	var diags diag.List
 	switch kind {
 	case Counted:
-		e, more = countOf(v, expr)
+		e, diags = countOf(v, expr)
 	case Keyed:
-		e, more = ForEach(v, expr, "for_each")
+		e, diags = ForEach(v, expr, "for_each")
 	default:
-		e, more = enabled(v, expr)
+		e, diags = enabled(v, expr)
 	}
 	e.Kind = kind
-	diags.Append(more)
-	return e, diags
+	return e, t.Report(diags...)
 }
 
 // hidden rejects sensitive values where they would show in instance keys.

@@ -27,12 +27,12 @@ type Frame struct {
 	ev *Evaluator
 
 	variables []variableCells
-	locals    []promise.Cell[result]
+	locals    []promise.Cell[cty.Value]
 	outputs   []promise.Cell[result]
 	resources []resourceCells
 	calls     []callCells
 	providers []providerCells
-	observers []promise.Cell[result]
+	observers []promise.Cell[struct{}]
 	object    promise.Rare[cty.Value] // all outputs
 	content   promise.Rare[struct{}]  // everything in the module
 	awaited   promise.Rare[struct{}]  // what the module as a whole depends on
@@ -40,7 +40,7 @@ type Frame struct {
 
 type variableCells struct {
 	checked promise.Cell[result]
-	raw     promise.Rare[result] // as it is before it is held to validations
+	raw     promise.Rare[cty.Value] // as it is before it is held to validations
 }
 
 // NewRoot makes the root frame.
@@ -52,12 +52,12 @@ func (ev *Evaluator) newFrame(p *program.Program, a addr.Module, parent *Frame, 
 	return &Frame{
 		Program: p, Addr: a, Parent: parent, Call: call, Each: each, ev: ev,
 		variables: make([]variableCells, len(p.Variables)),
-		locals:    make([]promise.Cell[result], len(p.Locals)),
+		locals:    make([]promise.Cell[cty.Value], len(p.Locals)),
 		outputs:   make([]promise.Cell[result], len(p.Outputs)),
 		resources: make([]resourceCells, len(p.Resources)),
 		calls:     make([]callCells, len(p.Calls)+len(p.Gone)),
 		providers: make([]providerCells, len(p.Providers)),
-		observers: make([]promise.Cell[result], len(p.Observers)),
+		observers: make([]promise.Cell[struct{}], len(p.Observers)),
 	}
 }
 
@@ -115,34 +115,32 @@ func (f *Frame) providerFunction(t *promise.Task, pf *program.ProviderFunction) 
 }
 
 // Variable returns the value of an input variable whose validations hold.
-func (f *Frame) Variable(t *promise.Task, v *program.Variable, via *hcl.Range) cty.Value {
-	r := get(f, &f.variables[v.Index].checked, t, subject{f, v}, via, func(t *promise.Task) result {
+func (f *Frame) Variable(t *promise.Task, v *program.Variable, via *hcl.Range) (cty.Value, bool) {
+	r, ok := get(f, &f.variables[v.Index].checked, t, subject{f, v}, via, func(t *promise.Task) (result, bool) {
 		if len(v.Validations) == 0 {
-			return prepared(f, t, v)
+			given, ok := prepared(f, t, v)
+			return result{value: given}, ok
 		}
-		raw := f.rawVariable(t, v, &v.Range)
-		if t.Current().Failed() {
-			return result{value: raw}
+		raw, ok := f.rawVariable(t, v, &v.Range)
+		if !ok {
+			return result{value: raw}, false
 		}
-		var diags diag.List
 		var outcomes []Outcome
 		ctx := f.newContext(&scope{frame: f, task: t, raw: v})
 		for _, c := range v.Validations {
 			outcome := CheckCondition(t, c, ctx)
-			diags.Append(outcome.Diags)
 			outcomes = append(outcomes, outcome)
 			if outcome.Status == Fail {
 				problem := outcome.Problem(InvalidVariable, c)
 				problem.Subject, problem.Context = valueRange(f, v).Ptr(), nil
 				problem.Unmet = f.Checkable("input_variable", "var."+v.Name)
 				problem.Detail += "\n\nThis was checked by the validation rule at " + rangeText(c.Condition.Range()) + "."
-				diags.Add(problem)
-				t.Fail()
+				t.Report(problem)
 			}
 		}
-		return resultOf(raw, diags, outcomes)
+		return result{raw, outcomes}, true
 	})
-	return orUnknown(r.value)
+	return orUnknown(r.value), ok
 }
 
 // AnyValue is a value of a variable that isn't known, with the marks that its
@@ -174,31 +172,26 @@ func valueRange(f *Frame, v *program.Variable) hcl.Range {
 	return v.Range
 }
 
-func (f *Frame) rawVariable(t *promise.Task, v *program.Variable, via *hcl.Range) cty.Value {
-	r := get(f, f.variables[v.Index].raw.Cell(), t, subject{f, v}, via, func(t *promise.Task) result { return prepared(f, t, v) })
-	return orUnknown(r.value)
+func (f *Frame) rawVariable(t *promise.Task, v *program.Variable, via *hcl.Range) (cty.Value, bool) {
+	raw, ok := get(f, f.variables[v.Index].raw.Cell(), t, subject{f, v}, via, func(t *promise.Task) (cty.Value, bool) { return prepared(f, t, v) })
+	return orUnknown(raw), ok
 }
 
 // prepared is what a variable is given, of its type.
-func prepared(f *Frame, t *promise.Task, v *program.Variable) result {
-	given, diags := f.givenVariable(t, v)
-	if diags.HasErrors() || t.Current().Failed() {
-		t.Fail()
-		return resultOf(cty.DynamicVal, diags, nil)
+func prepared(f *Frame, t *promise.Task, v *program.Variable) (cty.Value, bool) {
+	given, ok := f.givenVariable(t, v)
+	if !ok {
+		return cty.DynamicVal, false
 	}
 	if given == cty.NilVal && f.Parent != nil && v.Required() {
-		t.Fail() // reported where the call is checked
-		return result{value: AnyValue(v)}
+		return AnyValue(v), false // reported where the call is checked
 	}
-	ready, more := PrepareVariable(v, given, valueRange(f, v))
-	diags.Append(more)
-	if more.HasErrors() {
-		t.Fail()
+	ready, diags := PrepareVariable(v, given, valueRange(f, v))
+	ok = t.Report(diags...)
+	if l := t.Reported(); len(l) > 0 && f.varies() {
+		l.InAddress(f.Addr.String())
 	}
-	if len(diags) > 0 && f.varies() {
-		diags = diags.InAddress(f.Addr.String())
-	}
-	return resultOf(ready, diags, nil)
+	return ready, ok
 }
 
 // varies reports whether other instances of the frame's call load another
@@ -212,13 +205,14 @@ func (f *Frame) varies() bool {
 }
 
 // givenVariable is the value from outside or from the call, NilVal without.
-func (f *Frame) givenVariable(t *promise.Task, v *program.Variable) (cty.Value, diag.List) {
+func (f *Frame) givenVariable(t *promise.Task, v *program.Variable) (cty.Value, bool) {
 	if f.Parent == nil {
-		return f.ev.Host.Variable(v)
+		given, diags := f.ev.Host.Variable(v)
+		return given, t.Report(diags...)
 	}
 	in := f.Call.Input(v.Name)
 	if in == nil {
-		return cty.NilVal, nil
+		return cty.NilVal, true
 	}
 	ctx := f.Parent.Context(t, f.Each, cty.NilVal)
 	if f.Call.Object != nil {
@@ -229,10 +223,10 @@ func (f *Frame) givenVariable(t *promise.Task, v *program.Variable) (cty.Value, 
 
 // givenIn is the value that an object with all inputs has for a variable, NilVal if
 // it has none.
-func givenIn(t *promise.Task, c *program.Call, v *program.Variable, ctx *hcl.EvalContext) (cty.Value, diag.List) {
-	whole, diags := Evaluate(t, c.Object, ctx)
-	if diags.HasErrors() || t.Current().Failed() {
-		return cty.DynamicVal, diags
+func givenIn(t *promise.Task, c *program.Call, v *program.Variable, ctx *hcl.EvalContext) (cty.Value, bool) {
+	whole, ok := Evaluate(t, c.Object, ctx)
+	if !ok {
+		return cty.DynamicVal, false
 	}
 	inner, marks := whole.Unmark()
 	var given cty.Value
@@ -240,8 +234,7 @@ func givenIn(t *promise.Task, c *program.Call, v *program.Variable, ctx *hcl.Eva
 	case ty == cty.DynamicPseudoType && !inner.IsKnown():
 		given = cty.DynamicVal
 	case inner.IsNull() || !ty.IsObjectType() && !ty.IsMapType():
-		diags.Add(WrongType.Error(c.Object.Range(), "The inputs of %s have to be an object, and this is %s.", c, inner.Type().FriendlyName()))
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(WrongType.Error(c.Object.Range(), "The inputs of %s have to be an object, and this is %s.", c, inner.Type().FriendlyName()))
 	case ty.IsMapType() && !inner.IsKnown():
 		given = cty.UnknownVal(ty.ElementType())
 	case ty.IsMapType() && inner.HasIndex(cty.StringVal(v.Name)).True():
@@ -249,12 +242,11 @@ func givenIn(t *promise.Task, c *program.Call, v *program.Variable, ctx *hcl.Eva
 	case ty.IsObjectType() && ty.HasAttribute(v.Name):
 		given = inner.GetAttr(v.Name)
 	case v.Required():
-		diags.Add(MissingVariable.Error(c.Object.Range(), "The input %q is required by %s, and the object that has its inputs has no attribute of that name.", v.Name, c))
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(MissingVariable.Error(c.Object.Range(), "The input %q is required by %s, and the object that has its inputs has no attribute of that name.", v.Name, c))
 	default:
-		return cty.NilVal, diags
+		return cty.NilVal, true
 	}
-	return given.WithMarks(marks), diags
+	return given.WithMarks(marks), true
 }
 
 // PrepareVariable turns a given value, or NilVal, into the one that
@@ -288,48 +280,41 @@ func PrepareVariable(v *program.Variable, given cty.Value, where hcl.Range) (cty
 }
 
 // Local returns the value of a local value.
-func (f *Frame) Local(t *promise.Task, l *program.Local, via *hcl.Range) cty.Value {
-	r := get(f, &f.locals[l.Index], t, subject{f, l}, via, func(t *promise.Task) result {
-		v, diags := Evaluate(t, l.Expr, f.Context(t, nil, cty.NilVal))
-		return resultOf(v, diags, nil)
+func (f *Frame) Local(t *promise.Task, l *program.Local, via *hcl.Range) (cty.Value, bool) {
+	v, ok := get(f, &f.locals[l.Index], t, subject{f, l}, via, func(t *promise.Task) (cty.Value, bool) {
+		return Evaluate(t, l.Expr, f.Context(t, nil, cty.NilVal))
 	})
-	return orUnknown(r.value)
+	return orUnknown(v), ok
 }
 
 // Output returns the value of an output value as the calling module sees it.
-func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.Value {
-	r := get(f, &f.outputs[o.Index], t, subject{f, o}, via, func(t *promise.Task) result {
+func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) (cty.Value, bool) {
+	r, ok := get(f, &f.outputs[o.Index], t, subject{f, o}, via, func(t *promise.Task) (result, bool) {
 		f.Depend(t, o.DependsOn)
-		var diags diag.List
 		var outcomes []Outcome
 		ctx := f.Context(t, nil, cty.NilVal)
 		for _, c := range o.Preconditions {
 			outcome := CheckCondition(t, c, ctx)
-			diags.Append(outcome.Diags)
 			outcomes = append(outcomes, outcome)
 			if outcome.Status == Fail {
 				problem := outcome.Problem(Unmet.As("Module output value precondition failed"), c)
 				problem.Unmet = f.Checkable("output_value", "output."+o.Name)
 				if f.ev.Lenient {
 					problem.Severity = diag.Warning
-				} else {
-					t.Fail()
 				}
-				diags.Add(problem)
+				t.Report(problem)
 			}
 		}
-		if t.Current().Failed() {
-			return resultOf(cty.DynamicVal, diags, outcomes)
+		if t.Failures() > 0 {
+			return result{cty.DynamicVal, outcomes}, false
 		}
-		v, more := Evaluate(t, o.Expr, ctx)
-		diags.Append(more)
-		if !more.HasErrors() {
-			v, more = checkOutput(f, t, o, v)
-			diags.Append(more)
+		v, ok := Evaluate(t, o.Expr, ctx)
+		if ok {
+			v, ok = checkOutput(f, t, o, v)
 		}
-		return resultOf(v, diags, outcomes)
+		return result{v, outcomes}, ok
 	})
-	return orUnknown(r.value)
+	return orUnknown(r.value), ok
 }
 
 // stored reports whether the frame's outputs are kept: those of a root module and
@@ -337,34 +322,25 @@ func (f *Frame) Output(t *promise.Task, o *program.Output, via *hcl.Range) cty.V
 func (f *Frame) stored() bool { return f.Parent == nil || f.Call.Kind != addr.ModuleCall }
 
 // checkOutput applies an output's declared type and marks.
-func checkOutput(f *Frame, t *promise.Task, o *program.Output, v cty.Value) (cty.Value, diag.List) {
-	var diags diag.List
+func checkOutput(f *Frame, t *promise.Task, o *program.Output, v cty.Value) (cty.Value, bool) {
 	if o.Type != cty.NilType {
 		if o.Defaults != nil && !v.IsNull() {
 			v = o.Defaults.Apply(v)
 		}
 		converted, err := value.Convert(v, o.Type)
 		if err != nil {
-			diags.Add(BadOutput.Error(o.Expr.Range(), "The value of output %q doesn't have the declared type: %s.", o.Name, value.ErrorString("", err)))
-			t.Fail()
-			return cty.DynamicVal, diags
+			return cty.DynamicVal, t.Report(BadOutput.Error(o.Expr.Range(), "The value of output %q doesn't have the declared type: %s.", o.Name, value.ErrorString("", err)))
 		}
 		v = converted
 	}
 	if f.Parent == nil && !o.Sensitive && !f.Program.Stack && value.IsSensitive(v) {
-		diags.Add(SensitiveOutput.Error(o.Range, "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that hold sensitive data have to say so. If you do intend to export this data, annotate the output value as sensitive by adding the following argument:\n    sensitive = true"))
-		t.Fail()
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(SensitiveOutput.Error(o.Range, "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, root module outputs that hold sensitive data have to say so. If you do intend to export this data, annotate the output value as sensitive by adding the following argument:\n    sensitive = true"))
 	}
 	if !o.Ephemeral && value.IsEphemeral(v) {
-		diags.Add(diag.Ephemeral.As("Output does not allow ephemeral value").Error(o.Expr.Range(), "The value of output %q is ephemeral, but it is not configured to allow one. Declare the output with ephemeral = true in a child module, or use ephemeralasnull to leave the value out.", o.Name))
-		t.Fail()
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(diag.Ephemeral.As("Output does not allow ephemeral value").Error(o.Expr.Range(), "The value of output %q is ephemeral, but it is not configured to allow one. Declare the output with ephemeral = true in a child module, or use ephemeralasnull to leave the value out.", o.Name))
 	}
 	if path, found := value.Unwritable(v); found && f.stored() {
-		diags.Add(NumberStored.Error(o.Expr.Range(), "The value of output %q%s is infinite or has too many digits to be written to a state. Check the calculation that it comes from.", o.Name, value.PathString(path)))
-		t.Fail()
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(NumberStored.Error(o.Expr.Range(), "The value of output %q%s is infinite or has too many digits to be written to a state. Check the calculation that it comes from.", o.Name, value.PathString(path)))
 	}
 	if o.Sensitive {
 		v = v.Mark(value.Sensitive)
@@ -372,7 +348,7 @@ func checkOutput(f *Frame, t *promise.Task, o *program.Output, v cty.Value) (cty
 	if o.Ephemeral {
 		v = v.Mark(value.Ephemeral)
 	}
-	return v, diags
+	return v, true
 }
 
 // orUnknown replaces the value of a cell that was never computed.

@@ -22,7 +22,6 @@ type providerCells struct {
 type providers struct {
 	Expansion
 	byKey map[addr.Key]*ProviderInstance
-	diags diag.List
 }
 
 // A ProviderInstance is a provider configuration in a frame, with the key of
@@ -44,7 +43,7 @@ func (p *ProviderInstance) Context(t *promise.Task) *hcl.EvalContext {
 
 // ProviderInstances returns the instances of a provider configuration.
 func (f *Frame) ProviderInstances(t *promise.Task, p *program.Provider, via *hcl.Range) []*ProviderInstance {
-	ps := f.providerInstances(t, p, via)
+	ps, _ := f.providerInstances(t, p, via)
 	var list []*ProviderInstance
 	for _, each := range ps.Each() {
 		list = append(list, ps.byKey[each.Key])
@@ -52,36 +51,36 @@ func (f *Frame) ProviderInstances(t *promise.Task, p *program.Provider, via *hcl
 	return list
 }
 
-func (f *Frame) providerInstances(t *promise.Task, p *program.Provider, via *hcl.Range) providers {
-	return get(f, &f.providers[p.Index].expansion, t, named{f, "provider." + p.LocalName}, via, func(t *promise.Task) providers {
-		e, diags := f.expand(t, Block{Frame: f, Provider: p})
-		ps := providers{Expansion: e, byKey: map[addr.Key]*ProviderInstance{}, diags: diags}
+func (f *Frame) providerInstances(t *promise.Task, p *program.Provider, via *hcl.Range) (providers, bool) {
+	return get(f, &f.providers[p.Index].expansion, t, named{f, "provider." + p.LocalName}, via, func(t *promise.Task) (providers, bool) {
+		e, ok := f.expand(t, Block{Frame: f, Provider: p})
+		ps := providers{Expansion: e, byKey: map[addr.Key]*ProviderInstance{}}
 		for _, each := range e.Each() {
 			ps.byKey[each.Key] = &ProviderInstance{
 				Addr:  addr.ProviderConfig{Module: f.Addr, Provider: p.Provider, Alias: p.Alias, Key: each.Key},
 				Frame: f, Decl: p, Each: each,
 			}
 		}
-		return ps
+		return ps, ok
 	})
 }
 
 // Provider finds the configuration that an instance of a resource uses: the
 // one its module has or was passed, or the nearest default one of the modules
 // around it, or an empty one in the root.
-func (i *Instance) Provider(t *promise.Task) (*ProviderInstance, diag.List) {
+func (i *Instance) Provider(t *promise.Task) (*ProviderInstance, bool) {
 	return i.Frame.ProviderOf(t, i.Resource.Provider, i.Each)
 }
 
 // ProviderOf finds the configuration that a use in the frame means. each is
 // what the key's expression may refer to.
-func (f *Frame) ProviderOf(t *promise.Task, use program.ProviderUse, each *Each) (*ProviderInstance, diag.List) {
+func (f *Frame) ProviderOf(t *promise.Task, use program.ProviderUse, each *Each) (*ProviderInstance, bool) {
 	at, diags := f.configuration(use, each)
 	switch {
-	case diags.HasErrors():
-		return nil, diags
+	case !t.Report(diags...):
+		return nil, false
 	case at.decl == nil:
-		return &ProviderInstance{Addr: addr.ProviderConfig{Module: at.frame.Addr, Provider: at.use.Provider}, Frame: at.frame}, nil
+		return &ProviderInstance{Addr: addr.ProviderConfig{Module: at.frame.Addr, Provider: at.use.Provider}, Frame: at.frame}, true
 	}
 	return at.frame.pickProvider(t, at.decl, at.use, at.key, at.keyFrame, at.keyEach)
 }
@@ -158,38 +157,36 @@ func (f *Frame) IsProxy(p *program.Provider) bool {
 	return f.Parent != nil && f.Call.Passed(p.LocalName, p.Alias) != nil
 }
 
-func (f *Frame) pickProvider(t *promise.Task, decl *program.Provider, use program.ProviderUse, key *program.Expr, keyFrame *Frame, each *Each) (*ProviderInstance, diag.List) {
-	var diags diag.List
-	ps := f.providerInstances(t, decl, &use.Range)
-	if t.Current().Failed() {
-		return nil, nil
+func (f *Frame) pickProvider(t *promise.Task, decl *program.Provider, use program.ProviderUse, key *program.Expr, keyFrame *Frame, each *Each) (*ProviderInstance, bool) {
+	ps, ok := f.providerInstances(t, decl, &use.Range)
+	if !ok {
+		return nil, false
 	}
 	k := addr.NoKey
 	if key != nil {
-		v, more := Evaluate(t, key, keyFrame.Context(t, each, cty.NilVal))
-		diags.Append(more)
-		if diags.HasErrors() || t.Current().Failed() {
-			return nil, diags
+		v, ok := Evaluate(t, key, keyFrame.Context(t, each, cty.NilVal))
+		if !ok {
+			return nil, false
 		}
 		var err error
 		if k, err = KeyOf(v); err != nil {
-			diags.Add(diag.BadProviderKey.Error(key.Range(), "The key of a provider instance must be known when planning: %s.", err))
-			return nil, diags
+			return nil, t.Report(diag.BadProviderKey.Error(key.Range(), "The key of a provider instance must be known when planning: %s.", err))
 		}
 		if n, ok := k.Int(); ok {
 			k = addr.StringKey(fmt.Sprint(n))
 		}
 	}
 	if ps.Unknown {
-		return ps.byKey[addr.AnyKey], diags
+		return ps.byKey[addr.AnyKey], true
 	}
 	p := ps.byKey[k]
-	if p == nil && key == nil {
-		diags.Add(diag.BadProviderKey.As("Missing provider instance key").Error(use.Range, "The provider configuration %s.%s has for_each, so a key has to be given in brackets, such as %s.%s[each.key].", use.LocalName, decl.Alias, use.LocalName, decl.Alias))
-	} else if p == nil {
-		diags.Add(diag.BadProviderKey.As("Provider instance not present").Error(use.Range, "The provider configuration %s.%s has no instance %s. Add the key to its for_each, or keep it there until no object needs it any more.", use.LocalName, decl.Alias, k))
+	switch {
+	case p != nil:
+		return p, true
+	case key == nil:
+		return nil, t.Report(diag.BadProviderKey.As("Missing provider instance key").Error(use.Range, "The provider configuration %s.%s has for_each, so a key has to be given in brackets, such as %s.%s[each.key].", use.LocalName, decl.Alias, use.LocalName, decl.Alias))
 	}
-	return p, diags
+	return nil, t.Report(diag.BadProviderKey.As("Provider instance not present").Error(use.Range, "The provider configuration %s.%s has no instance %s. Add the key to its for_each, or keep it there until no object needs it any more.", use.LocalName, decl.Alias, k))
 }
 
 // KeyOf turns a value into the instance key that it names.

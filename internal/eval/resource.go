@@ -26,7 +26,7 @@ type Instance struct {
 	Resource *program.Resource
 	Each     *Each
 
-	cell promise.Cell[result]
+	cell promise.Cell[cty.Value]
 }
 
 func (i *Instance) String() string { return i.Addr.String() }
@@ -42,32 +42,31 @@ func (i *Instance) Context(t *promise.Task, self cty.Value) *hcl.EvalContext {
 // its host read to answer.
 func (i *Instance) Node() *promise.Node { return &i.cell.Node }
 
-// Value returns the value that references to the instance get. Anyone who refers to one that
-// isn't there is failed and silent.
-func (i *Instance) Value(t *promise.Task, via *hcl.Range) cty.Value {
-	v := i.present(t, via)
+// Value returns the value that references to the instance get. It isn't ok where the instance
+// has failed or isn't there, which the caller needn't report.
+func (i *Instance) Value(t *promise.Task, via *hcl.Range) (cty.Value, bool) {
+	v, ok := i.present(t, via)
 	if v == cty.NilVal {
 		t.Fail()
 	}
-	return orUnknown(v)
+	return orUnknown(v), ok && v != cty.NilVal
 }
 
 // present is the value of the instance, NilVal where it isn't there.
-func (i *Instance) present(t *promise.Task, via *hcl.Range) cty.Value {
-	r := get(i.Frame, &i.cell, t, i, via, func(t *promise.Task) result {
-		v, diags := i.Frame.ev.Host.Resource(t, i)
+func (i *Instance) present(t *promise.Task, via *hcl.Range) (cty.Value, bool) {
+	return get(i.Frame, &i.cell, t, i, via, func(t *promise.Task) (cty.Value, bool) {
+		v, ok := i.Frame.ev.Host.Resource(t, i)
 		for _, e := range i.Expansions() {
 			t.Depend(e)
 		}
-		if diags.HasErrors() {
-			t.Fail()
-		}
-		if t.Current().Failed() {
+		if ok = ok && t.Failures() == 0; !ok {
 			v = orUnknown(v)
 		}
-		return resultOf(v, diags.InAddress(i.Addr.String()), nil)
+		if l := t.Reported(); len(l) > 0 {
+			l.InAddress(i.Addr.String())
+		}
+		return v, ok
 	})
-	return r.value
 }
 
 // Missing is the value of an instance, of a type, that isn't there and that
@@ -91,9 +90,11 @@ func (i *Instance) Missing(ty cty.Type, there []addr.Key) cty.Value {
 // DependsOn makes what the task computes depend on what the instance depends
 // on beside its references: depends_on of the resource and of the module
 // calls around it.
-func (i *Instance) DependsOn(t *promise.Task) {
-	i.Frame.Depend(t, i.Resource.DependsOn)
-	i.Frame.awaitCalls(t)
+func (i *Instance) DependsOn(t *promise.Task) (ok bool) {
+	return t.Within(func(t *promise.Task) {
+		i.Frame.Depend(t, i.Resource.DependsOn)
+		i.Frame.awaitCalls(t)
+	})
 }
 
 // Named returns the instances of another resource of the same module that a
@@ -138,10 +139,10 @@ func (f *Frame) awaitCalls(t *promise.Task) {
 	if !f.hasAwaited() {
 		return
 	}
-	get(f, f.awaited.Cell(), t, named{f, "depends_on"}, nil, func(t *promise.Task) struct{} {
+	get(f, f.awaited.Cell(), t, named{f, "depends_on"}, nil, func(t *promise.Task) (struct{}, bool) {
 		f.Parent.Depend(t, f.Call.DependsOn)
 		f.Parent.awaitCalls(t)
-		return struct{}{}
+		return struct{}{}, true
 	})
 }
 
@@ -178,9 +179,9 @@ func (f *Frame) Instances(t *promise.Task, r *program.Resource, via *hcl.Range) 
 }
 
 func (f *Frame) instances(t *promise.Task, r *program.Resource, via *hcl.Range) instances {
-	in := get(f, &f.resources[r.Index].expansion, t, subject{f, r}, via, func(t *promise.Task) instances {
-		e, diags := f.expand(t, Block{Frame: f, Resource: r})
-		in := instances{Expansion: e, diags: diags}
+	in, _ := get(f, &f.resources[r.Index].expansion, t, subject{f, r}, via, func(t *promise.Task) (instances, bool) {
+		e, ok := f.expand(t, Block{Frame: f, Resource: r})
+		in := instances{Expansion: e}
 		resource := addr.Resource{Module: f.Addr, Name: r.Name}
 		each := e.Each()
 		block := make([]Instance, len(each))
@@ -190,7 +191,7 @@ func (f *Frame) instances(t *promise.Task, r *program.Resource, via *hcl.Range) 
 			in.list[i] = &block[i]
 		}
 		in.index()
-		return in
+		return in, ok
 	})
 	if in.list == nil { // a circle, which is reported where it is closed
 		in.Unknown = true
@@ -200,13 +201,13 @@ func (f *Frame) instances(t *promise.Task, r *program.Resource, via *hcl.Range) 
 
 // whole is the value of all instances of a resource together.
 func (f *Frame) whole(t *promise.Task, r *program.Resource, via *hcl.Range) cty.Value {
-	v := get(f, f.resources[r.Index].whole.Cell(), t, Block{Frame: f, Resource: r}, via, func(t *promise.Task) cty.Value {
+	v, _ := get(f, f.resources[r.Index].whole.Cell(), t, Block{Frame: f, Resource: r}, via, func(t *promise.Task) (cty.Value, bool) {
 		in := f.instances(t, r, via)
 		values := make([]cty.Value, len(in.list))
 		for i, instance := range in.list {
-			values[i] = instance.present(t, via)
+			values[i], _ = instance.present(t, via)
 		}
-		return in.gather(t, values)
+		return in.gather(values)
 	})
 	return orUnknown(v)
 }
@@ -232,30 +233,27 @@ func (e Expansion) collect(values []cty.Value) cty.Value {
 }
 
 // gather is collect for instances of which some may not be there: they are
-// left out. A list is cut where the last one is.
-func (e Expansion) gather(t *promise.Task, values []cty.Value) cty.Value {
+// left out. A list is cut where the last one is; with a gap in it, it isn't ok.
+func (e Expansion) gather(values []cty.Value) (cty.Value, bool) {
 	if !slices.Contains(values, cty.NilVal) {
-		return e.collect(values)
+		return e.collect(values), true
 	}
 	there := Expansion{Kind: e.Kind, Unknown: e.Unknown}
 	var found []cty.Value
 	for i, v := range values {
 		switch {
 		case v != cty.NilVal && len(found) < i && e.Kind == Counted:
-			t.Fail()
+			return cty.DynamicVal, false
 		case v != cty.NilVal:
 			found = append(found, v)
 			if e.Kind == Keyed {
 				there.Keys = append(there.Keys, e.Keys[i])
 			}
 		case e.Kind == Single || e.Unknown:
-			t.Fail()
+			return cty.DynamicVal, false
 		}
 	}
-	if t.Current().Failed() {
-		return cty.DynamicVal
-	}
-	return there.collect(found)
+	return there.collect(found), true
 }
 
 // Instance returns the instance of a resource with that key, or nil.

@@ -108,17 +108,21 @@ func (s *scope) subject(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.
 	switch ref.Kind {
 	case program.RefVariable:
 		if s.raw != nil && ref.Variable.Index == s.raw.Index {
-			return f.rawVariable(t, ref.Variable, &ref.Range), nil
+			v, _ := f.rawVariable(t, ref.Variable, &ref.Range)
+			return v, nil
 		}
 		if f.ev.Modular {
 			f.touch(t, ref)
 			return AnyValue(ref.Variable), nil
 		}
-		return f.Variable(t, ref.Variable, &ref.Range), nil
+		v, _ := f.Variable(t, ref.Variable, &ref.Range)
+		return v, nil
 	case program.RefLocal:
-		return f.Local(t, ref.Local, &ref.Range), nil
+		v, _ := f.Local(t, ref.Local, &ref.Range)
+		return v, nil
 	case program.RefOutput:
-		return f.Output(t, ref.Output, &ref.Range), nil
+		v, _ := f.Output(t, ref.Output, &ref.Range)
+		return v, nil
 	case program.RefResource:
 		return s.resource(ref, ctx)
 	case program.RefCall:
@@ -212,7 +216,8 @@ func (s *scope) instance(i *Instance, ref *program.Ref) cty.Value {
 	if i == s.own && s.self != cty.NilVal {
 		return s.self
 	}
-	return i.Value(s.task, &ref.Range)
+	v, _ := i.Value(s.task, &ref.Range)
+	return v
 }
 
 func (s *scope) call(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -243,7 +248,8 @@ func (s *scope) call(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.Dia
 			v, diags = undeclaredOutput(ref, child)
 			return v, true
 		}
-		return child.Output(t, o, &ref.Range), true
+		v, _ := child.Output(t, o, &ref.Range)
+		return v, true
 	}
 	if ref.Key == nil {
 		if v, ok := one(addr.NoKey); ok {
@@ -334,11 +340,12 @@ func undeclaredOutput(ref *program.Ref, child *Frame) (cty.Value, hcl.Diagnostic
 // With a key that isn't known yet, or one that carries marks, all instances
 // matter.
 func (s *scope) pick(ref *program.Ref, ctx *hcl.EvalContext, e Expansion, whole func() cty.Value, one func(addr.Key) (cty.Value, bool)) (cty.Value, hcl.Diagnostics) {
+	before := s.task.Failures()
 	key, diags := ref.Key.Value(ctx)
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
-	if s.task.Current().Failed() && !key.IsKnown() {
+	if s.task.Failures() != before && !key.IsKnown() {
 		return cty.DynamicVal, diags
 	}
 	key, marks := key.Unmark()
@@ -481,28 +488,29 @@ func shortened(list []string, gap string) []string {
 }
 
 // Referents returns the instances that a reference to a resource names, with
-// their values computed.
-func (f *Frame) Referents(t *promise.Task, ref *program.Ref, ctx *hcl.EvalContext) ([]*Instance, diag.List) {
+// their values computed. It isn't ok where computing one failed.
+func (f *Frame) Referents(t *promise.Task, ref *program.Ref, ctx *hcl.EvalContext) ([]*Instance, bool) {
 	if ref.Kind != program.RefResource {
-		return nil, nil
+		return nil, true
 	}
+	before := t.Failures()
 	in := f.instances(t, ref.Resource, &ref.Range)
 	list := in.list
 	if ref.Key != nil && !in.Unknown {
 		key, hd := ref.Key.Value(ctx)
 		if hd.HasErrors() {
-			return nil, Diagnostics(hd)
+			return nil, t.Report(Diagnostics(hd)...)
 		}
 		k, err := KeyOf(key)
 		instance := in.find(k)
 		if err != nil || instance == nil {
 			_, hd := refError(ref, diag.BadReference.As("Reference to undeclared resource instance"), ref.Text+" does not exist in this configuration.")
-			return nil, Diagnostics(hd)
+			return nil, t.Report(Diagnostics(hd)...)
 		}
 		list = []*Instance{instance}
 	}
 	for _, i := range list {
 		i.Value(t, &ref.Range)
 	}
-	return list, nil
+	return list, t.Failures() == before
 }

@@ -52,7 +52,7 @@ func TestTooLargeOnce(t *testing.T) {
 		t.Errorf("%v", diags)
 	}
 	promise.NewRuntime(1).Do(func(task *promise.Task) {
-		if v := root.Local(task, root.Program.Locals[40], nil); v.IsKnown() || v.Type() != cty.DynamicPseudoType {
+		if v, _ := root.Local(task, root.Program.Locals[40], nil); v.IsKnown() || v.Type() != cty.DynamicPseudoType {
 			t.Errorf("%d bytes", value.Size(v, value.MaxSize))
 		}
 	})

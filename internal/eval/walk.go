@@ -108,30 +108,27 @@ func Bugs(rt *promise.Runtime) diag.List {
 func (f *Frame) Diagnostics() diag.List {
 	var l diag.List
 	for i := range f.variables {
-		raw, _ := f.variables[i].raw.Peek()
-		l.Append(raw.all().diags)
-		checked, _ := f.variables[i].checked.Peek()
-		l.Append(checked.all().diags)
+		if raw := f.variables[i].raw.Made(); raw != nil {
+			l.Append(raw.Diagnostics())
+		}
+		l.Append(f.variables[i].checked.Diagnostics())
 	}
 	for i := range f.locals {
-		r, _ := f.locals[i].Peek()
-		l.Append(r.all().diags)
+		l.Append(f.locals[i].Diagnostics())
 	}
 	for i := range f.providers {
-		ps, _ := f.providers[i].expansion.Peek()
-		l.Append(ps.diags)
+		l.Append(f.providers[i].expansion.Diagnostics())
 	}
 	for i := range f.resources {
+		l.Append(f.resources[i].expansion.Diagnostics())
 		in, _ := f.resources[i].expansion.Peek()
-		l.Append(in.diags)
 		for _, instance := range in.list {
-			r, _ := instance.cell.Peek()
-			l.Append(r.all().diags)
+			l.Append(instance.cell.Diagnostics())
 		}
 	}
 	for i := range f.calls {
+		l.Append(f.calls[i].expansion.Diagnostics())
 		fs, _ := f.calls[i].expansion.Peek()
-		l.Append(fs.diags)
 		for _, child := range fs.list {
 			if child != nil {
 				l.Append(child.Diagnostics())
@@ -139,8 +136,7 @@ func (f *Frame) Diagnostics() diag.List {
 		}
 	}
 	for i := range f.outputs {
-		r, _ := f.outputs[i].Peek()
-		l.Append(r.all().diags)
+		l.Append(f.outputs[i].Diagnostics())
 	}
 	if f.Parent == nil && !f.ev.Coarse {
 		l.Append(cycles(f.ev.cycles))
@@ -180,8 +176,8 @@ func (f *Frame) OutputValue(o *program.Output) (v cty.Value, node *promise.Node,
 // LocalValue returns the value of a local if it was computed and isn't failed.
 func (f *Frame) LocalValue(l *program.Local) (v cty.Value, ok bool) {
 	c := &f.locals[l.Index]
-	r, ok := c.Peek()
-	return orUnknown(r.value), ok && !c.Failed()
+	local, ok := c.Peek()
+	return orUnknown(local), ok && !c.Failed()
 }
 
 // ChildFrame returns the instance of a call with that key. known is false
@@ -266,7 +262,7 @@ func (f *Frame) Lookup(r *program.Resource, k addr.Key) (i *Instance, e Expansio
 // OutputOutcomes returns the outcomes of an output's preconditions.
 func (f *Frame) OutputOutcomes(o *program.Output) []Outcome {
 	r, _ := f.outputs[o.Index].Peek()
-	return r.all().outcomes
+	return r.outcomes
 }
 
 // VariableNode is the node of a variable whose validations were evaluated.
@@ -277,5 +273,5 @@ func (f *Frame) VariableNode(v *program.Variable) *promise.Node {
 // VariableOutcomes returns the outcomes of a variable's validations.
 func (f *Frame) VariableOutcomes(v *program.Variable) []Outcome {
 	r, _ := f.variables[v.Index].checked.Peek()
-	return r.all().outcomes
+	return r.outcomes
 }

@@ -46,7 +46,7 @@ func compile(r *testresult.Run, config *engine.Config, v *values) (conditions, d
 
 // A judgement is what came of conditions.
 type judgement struct {
-	outcomes []eval.Outcome
+	outcomes []engine.Assessed
 	list     []*program.Condition
 	diags    diag.List
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/metrics"
 )
 
@@ -26,6 +27,7 @@ type Runtime struct {
 	active int
 	queue  []func(*Task)
 	panics []Panic
+	diags  diag.List // see Diagnostics
 	wg     sync.WaitGroup
 	away   int    // active tasks that wait for somebody outside
 	parked int    // tasks that do so and aren't active
@@ -74,7 +76,7 @@ func (rt *Runtime) Go(work func(*Task)) {
 // run does one piece of work after another until none is left.
 func (rt *Runtime) run(work func(*Task)) {
 	for {
-		work(&Task{rt: rt})
+		rt.Do(work)
 		rt.wg.Done()
 		rt.mu.Lock()
 		if len(rt.queue) == 0 || rt.active > rt.limit {
@@ -202,8 +204,18 @@ func (rt *Runtime) Wait() { rt.wg.Wait() }
 
 // Do runs work as a task on the caller's goroutine.
 func (rt *Runtime) Do(work func(*Task)) {
-	work(&Task{rt: rt})
+	t := &Task{rt: rt}
+	work(t)
+	if l := t.outside.diags; l != nil {
+		rt.mu.Lock()
+		rt.diags.Append(*l)
+		rt.mu.Unlock()
+	}
 }
+
+// Diagnostics are the problems that tasks reported outside of cells, in the order in which the
+// tasks ended. Call it when no task runs.
+func (rt *Runtime) Diagnostics() diag.List { return rt.diags }
 
 // A Task is one line of work. It belongs to one goroutine at a time and is
 // passed on as an argument.
@@ -213,6 +225,7 @@ type Task struct {
 	waiting *Node
 	via     *hcl.Range // the reference that asked for waiting
 	place   place      // while it is parked
+	outside Node       // takes what is reported outside of cells
 
 	watches   int           // that measure
 	elsewhere time.Duration // spent with other cells while there were watches
@@ -273,34 +286,65 @@ type frame struct {
 	via  *hcl.Range
 }
 
-// Try does work whose reads and failures are nobody else's, and reports
-// whether it failed.
-func (t *Task) Try(work func(*Task)) (failed bool) {
-	return t.apart(work).failed
-}
-
-// Within does work that is part of what the task computes, and reports
-// whether this work failed, whatever happened before it.
-func (t *Task) Within(work func(*Task)) (failed bool) {
-	n := t.apart(work)
-	if current := t.Current(); current != nil {
-		current.deps = append(current.deps, n.deps...)
-		current.failed = current.failed || n.failed
-	}
-	return n.failed
-}
-
-func (t *Task) apart(work func(*Task)) *Node {
+// Try does work whose reads and failures are nobody else's. It returns what the work reported,
+// and whether it went well.
+func (t *Task) Try(work func(*Task)) (diag.List, bool) {
 	var c Cell[struct{}]
 	c.state, c.owner = running, t
 	if current := t.Current(); current != nil {
 		c.Subject = current.Subject
 	}
-	c.compute(t, nil, func(t *Task) struct{} {
+	c.compute(t, nil, func(t *Task) (struct{}, bool) {
 		work(t)
-		return struct{}{}
+		return struct{}{}, true
 	})
-	return &c.Node
+	return c.Diagnostics(), !c.Failed()
+}
+
+// Within does work that is part of what the task computes, and reports whether the work went
+// well, whatever happened before it.
+func (t *Task) Within(work func(*Task)) (ok bool) {
+	before := t.Failures()
+	work(t)
+	return t.Failures() == before
+}
+
+// Collect does work that is part of what the task computes, and returns what it reports instead
+// of passing that on. Errors among it fail nothing until they are reported; reading what failed
+// does.
+func (t *Task) Collect(work func()) (l diag.List) {
+	n := t.node()
+	before := n.diags
+	n.diags = nil
+	defer func() { // after a panic too
+		if n.diags != nil {
+			l = *n.diags
+			n.failures -= errors(l)
+		}
+		n.diags = before
+	}()
+	work()
+	return nil
+}
+
+// Amend does work that is part of what the task computes, and reports what edit makes of what
+// it reports. It reports whether the work went well then.
+func (t *Task) Amend(edit func(diag.List) diag.List, work func()) (ok bool) {
+	before := t.Failures()
+	if l := t.Collect(work); len(l) > 0 {
+		t.Report(edit(l)...)
+	}
+	return t.Failures() == before
+}
+
+// errors counts those of a list.
+func errors(l diag.List) (n uint32) {
+	for _, d := range l {
+		if d.Severity == diag.Error {
+			n++
+		}
+	}
+	return n
 }
 
 // Current is the cell that the task is computing, or nil.
@@ -325,12 +369,44 @@ func (t *Task) depend(n *Node, via *hcl.Range) {
 	}
 }
 
-// Fail marks what the task computes as failed: the caller that reads it stays silent.
-func (t *Task) Fail() {
-	if current := t.Current(); current != nil {
-		current.failed = true
+// node is the cell that the task computes, or what takes its place outside of cells.
+func (t *Task) node() *Node {
+	if len(t.stack) == 0 {
+		return &t.outside
 	}
+	return t.stack[len(t.stack)-1].node
 }
+
+// Report adds problems to what the task computes. An error fails it, so that no caller can
+// forget that. It reports whether none of them is an error.
+func (t *Task) Report(problems ...diag.Diagnostic) (ok bool) {
+	if len(problems) == 0 {
+		return true
+	}
+	n := t.node()
+	if n.diags == nil {
+		n.diags = new(diag.List)
+	}
+	n.diags.Add(problems...)
+	wrong := errors(problems)
+	n.failures += wrong
+	return wrong == 0
+}
+
+// Reported are the problems that were reported for what the task computes, to be edited.
+func (t *Task) Reported() diag.List {
+	if l := t.node().diags; l != nil {
+		return *l
+	}
+	return nil
+}
+
+// Fail marks what the task computes as failed by something that is reported elsewhere.
+func (t *Task) Fail() { t.node().failures++ }
+
+// Failures counts what has gone wrong so far with what the task computes. Work between two
+// counts that are equal went well.
+func (t *Task) Failures() uint32 { return t.node().failures }
 
 type progress uint8
 
@@ -346,12 +422,13 @@ type Node struct {
 	// messages.
 	Subject fmt.Stringer
 
-	state  progress // guarded by Runtime.mu
-	failed bool
-	owner  *Task
-	wait   chan struct{}
-	waits  int // tasks, for wait
-	deps   []*Node
+	state    progress // guarded by Runtime.mu
+	failures uint32
+	owner    *Task
+	wait     chan struct{}
+	waits    int // tasks, for wait
+	deps     []*Node
+	diags    *diag.List // nil for none, which most have
 }
 
 // Deps lists the cells that were read to compute this one, in order of
@@ -360,7 +437,15 @@ func (n *Node) Deps() []*Node { return n.deps }
 
 // Failed reports whether the value stands for an error that was reported
 // elsewhere. No cell hasn't failed.
-func (n *Node) Failed() bool { return n != nil && n.failed }
+func (n *Node) Failed() bool { return n != nil && n.failures > 0 }
+
+// Diagnostics are the problems of the cell itself, none while it isn't done.
+func (n *Node) Diagnostics() diag.List {
+	if n.state != done || n.diags == nil {
+		return nil
+	}
+	return *n.diags
+}
 
 // A Cell is a value that is computed once. The zero value is ready.
 type Cell[T any] struct {
@@ -383,13 +468,8 @@ func (r *Rare[T]) Cell() *Cell[T] {
 	return r.made.Load()
 }
 
-// Peek returns the value if the cell is done.
-func (r *Rare[T]) Peek() (value T, ok bool) {
-	if c := r.made.Load(); c != nil {
-		return c.Peek()
-	}
-	return value, false
-}
+// Made is the cell if somebody has asked for it, else nil.
+func (r *Rare[T]) Made() *Cell[T] { return r.made.Load() }
 
 // A Cycle is a circle of cells that need each other: each link's value was
 // asked for at Via by the link before it, the first by the last.
@@ -404,10 +484,10 @@ type Link struct {
 // maxInline is how many cells deep one goroutine computes.
 const maxInline = 200
 
-// Get returns the cell's value and computes it if nobody has. via is the
-// reference that asks, for messages. When the value would need itself the
-// result is the zero value and the circle.
-func (c *Cell[T]) Get(t *Task, subject fmt.Stringer, via *hcl.Range, compute func(*Task) T) (T, Cycle) {
+// Get returns the cell's value and computes it if nobody has. It isn't ok where computing it
+// failed, which fails what the task computes as well. via is the reference that asks, for
+// messages. When the value would need itself the result is the zero value and the circle.
+func (c *Cell[T]) Get(t *Task, subject fmt.Stringer, via *hcl.Range, compute func(*Task) (T, bool)) (T, bool, Cycle) {
 	rt := t.rt
 	rt.mu.Lock()
 	switch c.state {
@@ -422,7 +502,7 @@ func (c *Cell[T]) Get(t *Task, subject fmt.Stringer, via *hcl.Range, compute fun
 			rt.mu.Unlock()
 			t.Fail()
 			var zero T
-			return zero, cycle
+			return zero, false, cycle
 		}
 		p := t.pause()
 		t.await(&c.Node, via)
@@ -431,10 +511,11 @@ func (c *Cell[T]) Get(t *Task, subject fmt.Stringer, via *hcl.Range, compute fun
 		rt.mu.Unlock()
 	}
 	t.depend(&c.Node, via)
-	if c.failed {
+	if c.Failed() {
 		t.Fail()
+		return c.value, false, nil
 	}
-	return c.value, nil
+	return c.value, true, nil
 }
 
 // Peek returns the value if the cell is done.
@@ -445,7 +526,7 @@ func (c *Cell[T]) Peek() (value T, ok bool) {
 	return c.value, true
 }
 
-func (c *Cell[T]) compute(t *Task, via *hcl.Range, compute func(*Task) T) {
+func (c *Cell[T]) compute(t *Task, via *hcl.Range, compute func(*Task) (T, bool)) {
 	metrics.Cells.Add(1)
 	t.stack = append(t.stack, frame{&c.Node, via})
 	depth := len(t.stack)
@@ -475,16 +556,20 @@ func (c *Cell[T]) compute(t *Task, via *hcl.Range, compute func(*Task) T) {
 
 // guarded computes a value. A panic is a bug: it fails this cell alone, so that the caller
 // that waits continues and what is known elsewhere isn't lost.
-func guarded[T any](t *Task, n *Node, compute func(*Task) T) (value T) {
+func guarded[T any](t *Task, n *Node, compute func(*Task) (T, bool)) T {
 	defer func() {
 		if p := recover(); p != nil {
-			n.failed = true
+			n.failures++
 			t.rt.mu.Lock()
 			t.rt.panics = append(t.rt.panics, Panic{n.Subject, p, debug.Stack()})
 			t.rt.mu.Unlock()
 		}
 	}()
-	return compute(t)
+	value, ok := compute(t)
+	if !ok {
+		n.failures++
+	}
+	return value
 }
 
 // A Panic is a bug that showed while a cell was computed.

@@ -14,48 +14,38 @@ import (
 // importBlock checks what an import block says of its target, as far as that is known
 // without a state. A target without configuration is left to the plan, which can
 // generate some.
-func (h *host) importBlock(t *promise.Task, f *eval.Frame, im *program.Import) diag.List {
-	var diags diag.List
+func (h *host) importBlock(t *promise.Task, f *eval.Frame, im *program.Import) {
 	target := f.Program.ResourceByName[im.To.Name]
 	if im.To.Module != addr.Root {
 		target = nil
 	}
-	if target != nil {
-		diags.Append(readsTarget(im, target))
-	}
+	ok := target == nil || t.Report(readsTarget(im, target)...)
 	schemas, _ := h.Pool.Schemas(importProvider(im, target)) // reported for the resource
-	if diags.HasErrors() || schemas == nil {
-		return diags
+	if !ok || schemas == nil {
+		return
 	}
 	sch := schemas.Resource(addr.Managed, im.To.Name.Type)
 	if sch == nil {
-		return diags
+		return
 	}
 	all := []*eval.Each{nil}
 	if im.ForEach != nil {
-		v, more := eval.Evaluate(t, im.ForEach, f.Context(t, nil, cty.NilVal))
-		diags.Append(more)
-		if diags.HasErrors() || t.Current().Failed() {
-			return diags
+		v, ok := eval.Evaluate(t, im.ForEach, f.Context(t, nil, cty.NilVal))
+		if !ok {
+			return
 		}
-		each, known, more := eval.ImportEach(v, im.ForEach)
-		diags.Append(more)
-		if diags.HasErrors() || !known {
-			return diags
+		each, known, diags := eval.ImportEach(v, im.ForEach)
+		if !t.Report(diags...) || !known {
+			return
 		}
 		all = each
 	}
 	for _, each := range all {
-		_, more := resourceconfig.ImportNameOf(t, im, f, each, sch)
-		if target != nil && !more.HasErrors() {
-			more.Append(targetKey(t, f, im, each, target))
-		}
-		diags.Append(more)
-		if more.HasErrors() || t.Current().Failed() {
-			break // one instance stands for all that are wrong in the same way
+		_, ok := resourceconfig.ImportNameOf(t, im, f, each, sch)
+		if !ok || target != nil && !targetKey(t, f, im, each, target) {
+			return // one instance stands for all that are wrong in the same way
 		}
 	}
-	return diags
 }
 
 func importProvider(im *program.Import, target *program.Resource) addr.Provider {
@@ -83,32 +73,29 @@ func readsTarget(im *program.Import, target *program.Resource) diag.List {
 }
 
 // targetKey holds the key of a target against the repetition of the resource.
-func targetKey(t *promise.Task, f *eval.Frame, im *program.Import, each *eval.Each, target *program.Resource) diag.List {
-	var diags diag.List
+func targetKey(t *promise.Task, f *eval.Frame, im *program.Import, each *eval.Each, target *program.Resource) (ok bool) {
+	wrong := diag.BadImport.As("Invalid import 'to' expression")
 	at, key := im.Range, addr.NoKey
 	if im.ToKey != nil {
-		v, more := eval.Evaluate(t, im.ToKey, f.Context(t, each, cty.NilVal))
-		diags.Append(more)
-		if diags.HasErrors() || t.Current().Failed() || !v.IsWhollyKnown() {
-			return diags
+		v, ok := eval.Evaluate(t, im.ToKey, f.Context(t, each, cty.NilVal))
+		if !ok || !v.IsWhollyKnown() {
+			return ok
 		}
 		k, err := eval.KeyOf(v)
 		at, key = im.ToKey.Range(), k
 		if err != nil {
-			diags.Add(diag.BadImport.As("Invalid import 'to' expression").Error(at, "The instance key of the target is unsuitable: %s.", err))
-			return diags
+			return t.Report(wrong.Error(at, "The instance key of the target is unsuitable: %s.", err))
 		}
 	}
-	wrong := diag.BadImport.As("Invalid import 'to' expression")
 	_, number := key.Int()
 	_, text := key.Str()
 	switch {
 	case text && target.Repeat.ForEach == nil:
-		diags.Add(wrong.Error(at, "The key of the target is a string, and %s doesn't use for_each.", target.Name))
+		return t.Report(wrong.Error(at, "The key of the target is a string, and %s doesn't use for_each.", target.Name))
 	case number && target.Repeat.Count == nil:
-		diags.Add(wrong.Error(at, "The key of the target is a number, and %s doesn't use count.", target.Name))
+		return t.Report(wrong.Error(at, "The key of the target is a number, and %s doesn't use count.", target.Name))
 	case !text && !number && !target.Repeat.IsSingle():
-		diags.Add(wrong.Error(at, "%s has several instances. Name one of them with its key, as in %s[…].", target.Name, target.Name))
+		return t.Report(wrong.Error(at, "%s has several instances. Name one of them with its key, as in %s[…].", target.Name, target.Name))
 	}
-	return diags
+	return true
 }

@@ -13,38 +13,36 @@ import (
 
 // provisioners checks the provisioners of a resource and their connections, those
 // for destruction too: it is late for that when the object is to go.
-func provisioners(t *promise.Task, i *eval.Instance, self cty.Value) diag.List {
-	var diags diag.List
+func provisioners(t *promise.Task, i *eval.Instance, self cty.Value) {
 	ctx := i.Context(t, self)
 	outer := i.Resource.Connection
 	outerHost := false
 	if outer != nil && len(i.Resource.Provisioners) > 0 {
-		var more diag.List
-		outerHost, more = connection(outer, ctx)
-		diags.Append(more)
+		var diags diag.List
+		outerHost, diags = connection(outer, ctx)
+		t.Report(diags...)
 	}
 	for _, p := range i.Resource.Provisioners {
 		kind := provisioner.Find(p.Type)
 		if kind == nil {
-			diags.Add(diag.UnknownProvisioner.Error(p.Range, "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types())))
+			t.Report(diag.UnknownProvisioner.Error(p.Range, "There is no provisioner named %q.%s", p.Type, eval.Suggestion(p.Type, provisioner.Types())))
 			continue
 		}
 		v, hd := kind.Schema().Decode(p.Config.Body, ctx)
-		diags.Append(eval.Diagnostics(hd))
+		t.Report(eval.Diagnostics(hd)...)
 		if err := provisioner.Check(kind, v); err != nil && !hd.HasErrors() {
-			diags.Add(diag.BadProvisioner.As("Invalid "+p.Type+" provisioner configuration").Error(p.Range, "%s.", err))
+			t.Report(diag.BadProvisioner.As("Invalid "+p.Type+" provisioner configuration").Error(p.Range, "%s.", err))
 		}
 		host, at := outerHost, outer
 		if p.Connection != nil {
-			own, more := connection(p.Connection, ctx)
-			diags.Append(more)
+			own, diags := connection(p.Connection, ctx)
+			t.Report(diags...)
 			host, at = host || own, p.Connection
 		}
 		if at != nil && !host {
-			diags.Add(diag.Missing.Error(at.Range, "The argument \"host\" is required, but no definition was found."))
+			t.Report(diag.Missing.Error(at.Range, "The argument \"host\" is required, but no definition was found."))
 		}
 	}
-	return diags
 }
 
 // connection checks a connection block and reports whether it names a host.

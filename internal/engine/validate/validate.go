@@ -58,7 +58,8 @@ func Run(ctx context.Context, in Input) diag.List {
 	var extra diag.List
 	for _, f := range whole() {
 		rt.Do(func(t *promise.Task) {
-			t.Try(func(t *promise.Task) { extra.Append(h.frame(t, f)) })
+			found, _ := t.Try(func(t *promise.Task) { h.frame(t, f) })
+			extra.Append(found)
 		})
 	}
 	var references diag.List
@@ -117,46 +118,44 @@ func beyondValues(r *program.Resource) bool {
 }
 
 // frame checks what isn't a value: providers, observers and imports.
-func (h *host) frame(t *promise.Task, f *eval.Frame) diag.List {
-	var diags diag.List
+func (h *host) frame(t *promise.Task, f *eval.Frame) {
 	for _, p := range f.Program.Providers {
 		if f.IsProxy(p) {
 			continue
 		}
 		for _, pi := range f.ProviderInstances(t, p, nil) {
-			diags.Append(h.provider(t, pi))
+			h.provider(t, pi)
 		}
 	}
 	for _, o := range f.Program.Observers {
-		diags.Append(checks.Evaluate(t, f, o, func([]eval.Outcome) {}).Without(checks.Pending))
+		t.Amend(func(l diag.List) diag.List { return l.Without(checks.Pending) }, func() {
+			checks.Evaluate(t, f, o, func([]eval.Outcome) {})
+		})
 	}
 	if !h.Planned { // a plan knows more
 		for _, im := range f.Program.Imports {
-			diags.Append(h.importBlock(t, f, im))
+			h.importBlock(t, f, im)
 		}
 	}
-	return diags
 }
 
 // provider validates the configuration of a provider.
-func (h *host) provider(t *promise.Task, pi *eval.ProviderInstance) diag.List {
+func (h *host) provider(t *promise.Task, pi *eval.ProviderInstance) {
 	if pi.Decl.Mocked {
-		return nil
+		return
 	}
 	schemas, diags := h.Pool.Schemas(pi.Addr.Provider)
 	if diags.HasErrors() {
-		return providerclient.Locate(diags, pi.Decl.Config, "")
+		t.Report(providerclient.Locate(diags, pi.Decl.Config, "")...)
+		return
 	}
-	config, diags := providerclient.Config(t, pi, schemas)
-	if diags.HasErrors() || t.Current().Failed() {
-		return diags
+	config, ok := providerclient.Config(t, pi, schemas)
+	if !ok {
+		return
 	}
-	running, more := h.Pool.Bare(pi.Addr.Provider)
-	diags.Append(more)
-	if more.HasErrors() {
-		return diags
+	if running, diags := h.Pool.Bare(pi.Addr.Provider); t.Report(diags...) {
+		t.Report(providerclient.Locate(running.ValidateConfig(h.ctx, config), pi.Decl.Config, "")...)
 	}
-	return append(diags, providerclient.Locate(running.ValidateConfig(h.ctx, config), pi.Decl.Config, "")...)
 }
 
 // Variable implements eval.Host: a program has to be right for any value.
@@ -165,18 +164,18 @@ func (h *host) Variable(v *program.Variable) (cty.Value, diag.List) {
 }
 
 // Expand implements eval.Host: one instance stands for all that are alike.
-func (h *host) Expand(_ *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
-	e, diags := configured()
-	if b.Call != nil && !diags.HasErrors() {
+func (h *host) Expand(_ *promise.Task, b eval.Block, configured func() (eval.Expansion, bool)) (eval.Expansion, bool) {
+	e, ok := configured()
+	if b.Call != nil && ok {
 		if all, ok := h.Instances(b.Frame, b.Call); ok {
-			return all, diags
+			return all, true
 		}
 	}
-	if e.Kind == eval.Single && !diags.HasErrors() {
-		return eval.Expansion{Count: 1}, diags
+	if e.Kind == eval.Single && ok {
+		return eval.Expansion{Count: 1}, true
 	}
 	e.Unknown = true
-	return e, diags
+	return e, ok
 }
 
 // Call implements eval.Host.
@@ -192,7 +191,7 @@ func (h *host) Call(t *promise.Task, f *eval.Frame, fn *program.ProviderFunction
 }
 
 // Resource implements eval.Host.
-func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 	i.DependsOn(t)
 	use := i.Resource.Provider
 	schemas, diags := h.Pool.Schemas(use.Provider)
@@ -202,19 +201,18 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 				diags[n].Subject = i.Resource.Range.Ptr()
 			}
 		}
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(diags...)
 	}
 	sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.Append(resourceconfig.Unsupported(i.Resource.TypeRange, use.Provider, i.Addr.Name, schemas))
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(resourceconfig.Unsupported(i.Resource.TypeRange, use.Provider, i.Addr.Name, schemas)...)
 	}
+	ok := true
 	// A module by itself is right with configurations that its callers pass.
 	if i.Frame.Parent != nil || !i.Frame.Program.Requirements[use.LocalName].HasAlias(use.Alias) {
-		diags.Append(i.Frame.CheckProvider(use))
+		ok = t.Report(i.Frame.CheckProvider(use)...)
 	}
-	config, more := resourceconfig.ForCaller(t, i, sch, cty.DynamicVal) // by whatever caller
-	diags.Append(more)
+	config, fits := resourceconfig.ForCaller(t, i, sch, cty.DynamicVal) // by whatever caller
 	result := cty.UnknownVal(sch.Block.ImpliedType())
 	switch i.Addr.Name.Mode {
 	case addr.Ephemeral:
@@ -222,54 +220,48 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 	case addr.List:
 		result = listed
 	}
-	if !diags.HasErrors() && !t.Current().Failed() {
-		running, more := h.Pool.Bare(use.Provider)
-		diags.Append(more)
-		if !more.HasErrors() {
-			h.Pool.Call(func() { more = running.ValidateResource(h.ctx, i.Addr.Name.Mode, i.Addr.Name.Type, config.Value) })
-			diags.Append(providerclient.Locate(more, i.Resource.Config, ""))
+	if ok && fits {
+		running, diags := h.Pool.Bare(use.Provider)
+		if t.Report(diags...) {
+			h.Pool.Call(func() { diags = running.ValidateResource(h.ctx, i.Addr.Name.Mode, i.Addr.Name.Type, config.Value) })
+			t.Report(providerclient.Locate(diags, i.Resource.Config, "")...)
 		}
-		diags.Append(instance.CheckPaths(sch, i.Resource))
+		t.Report(instance.CheckPaths(sch, i.Resource)...)
 	}
-	diags.Append(h.rest(t, i, result))
+	h.rest(t, i, result)
 	// Whatever is wrong with this configuration, what refers to it is checked
 	// for itself.
-	return result, diags
+	return result, true
 }
 
 // rest checks what the schema has nothing to do with.
-func (h *host) rest(t *promise.Task, i *eval.Instance, self cty.Value) diag.List {
-	_, diags := resourceconfig.ExtentOf(t, i)
+func (h *host) rest(t *promise.Task, i *eval.Instance, self cty.Value) {
+	resourceconfig.ExtentOf(t, i)
 	res := i.Resource
 	conditions := func(list []*program.Condition, self cty.Value) {
 		for _, c := range list {
-			diags.Append(eval.CheckCondition(t, c, i.Context(t, self)).Diags)
+			eval.CheckCondition(t, c, i.Context(t, self))
 		}
 	}
 	conditions(res.Preconditions, cty.NilVal)
 	conditions(res.Postconditions, self)
 	if res.PreventDestroy != nil && len(res.PreventDestroy.Refs) == 0 {
-		_, more := instance.PreventDestroy(t, res, i.Frame)
-		diags.Append(more)
+		instance.PreventDestroy(t, res, i.Frame)
 	} else if res.PreventDestroy != nil {
-		_, more := eval.Evaluate(t, res.PreventDestroy, i.Frame.Context(t, nil, cty.NilVal))
-		diags.Append(more)
+		eval.Evaluate(t, res.PreventDestroy, i.Frame.Context(t, nil, cty.NilVal))
 	}
-	diags.Append(h.triggers(t, i, self))
-	return append(diags, provisioners(t, i, self)...)
+	h.triggers(t, i, self)
+	provisioners(t, i, self)
 }
 
 // triggers checks what invokes actions, and these for the instance as their caller.
-func (h *host) triggers(t *promise.Task, i *eval.Instance, self cty.Value) diag.List {
-	var diags diag.List
+func (h *host) triggers(t *promise.Task, i *eval.Instance, self cty.Value) {
 	for _, of := range i.Resource.Triggers {
-		_, more := resourceconfig.Wanted(t, i, of)
-		diags.Append(more)
+		resourceconfig.Wanted(t, i, of)
 		for _, ref := range of.Actions {
 			var actions []*eval.Instance
-			wrong := t.Try(func(t *promise.Task) { actions, more = i.Frame.Referents(t, ref, i.Context(t, cty.NilVal)) })
-			diags.Append(more)
-			if wrong || more.HasErrors() {
+			diags, ok := t.Try(func(t *promise.Task) { actions, _ = i.Frame.Referents(t, ref, i.Context(t, cty.NilVal)) })
+			if t.Report(diags...); !ok {
 				continue // what is wrong with an action is reported there
 			}
 			for _, action := range actions {
@@ -278,11 +270,9 @@ func (h *host) triggers(t *promise.Task, i *eval.Instance, self cty.Value) diag.
 					continue
 				}
 				if sch := schemas.Resource(addr.Action, action.Addr.Name.Type); sch != nil {
-					_, more := resourceconfig.ForCaller(t, action, sch, self)
-					diags.Append(more)
+					resourceconfig.ForCaller(t, action, sch, self)
 				}
 			}
 		}
 	}
-	return diags
 }

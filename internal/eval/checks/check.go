@@ -11,6 +11,6 @@ import (
 var CheckFailed = diag.Code{Name: "check-failed", Summary: "Check block assertion failed"}
 
 // check evaluates the assertions of a check block.
-func check(t *promise.Task, f *eval.Frame, c *program.Check) ([]eval.Outcome, diag.List) {
+func check(t *promise.Task, f *eval.Frame, c *program.Check) []eval.Outcome {
 	return asserts(t, f, c, c.Asserts, CheckFailed, Pending.Summary)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // kind evaluates an observer of each kind.
-func kind(t *promise.Task, f *eval.Frame, o program.Observer) ([]eval.Outcome, diag.List) {
+func kind(t *promise.Task, f *eval.Frame, o program.Observer) []eval.Outcome {
 	switch o := o.(type) {
 	case *program.Check:
 		return check(t, f, o)
@@ -29,29 +29,28 @@ var Pending = diag.Code{Name: "check-pending", Summary: "Check block assertion k
 // Evaluate evaluates an observer, once. Anything that doesn't hold is a warning: an observer
 // never stops anything. Where its data source couldn't be read, nothing is evaluated and done
 // gets no outcomes.
-func Evaluate(t *promise.Task, f *eval.Frame, o program.Observer, done func([]eval.Outcome)) diag.List {
-	var diags diag.List
+func Evaluate(t *promise.Task, f *eval.Frame, o program.Observer, done func([]eval.Outcome)) {
+	var found diag.List
 	f.Observe(t, o, func(t *promise.Task, readable bool) {
 		var outcomes []eval.Outcome
 		if readable {
-			outcomes, diags = kind(t, f, o)
+			found = t.Collect(func() { outcomes = kind(t, f, o) })
 		}
 		done(outcomes)
 	})
-	return diags
+	for _, d := range found {
+		d.Severity = diag.Warning
+		t.Report(d)
+	}
 }
 
 // asserts evaluates conditions of an observer, each to one outcome. One that doesn't
-// hold is a warning of that kind, one that isn't known yet has the phrase pending.
-func asserts(t *promise.Task, f *eval.Frame, o program.Observer, list []*program.Condition, failed diag.Code, pending string) (outcomes []eval.Outcome, diags diag.List) {
+// hold is a problem of that kind, one that isn't known yet has the phrase pending.
+func asserts(t *promise.Task, f *eval.Frame, o program.Observer, list []*program.Condition, failed diag.Code, pending string) (outcomes []eval.Outcome) {
 	ctx := f.Context(t, nil, cty.NilVal)
 	for _, a := range list {
 		outcome := eval.CheckCondition(t, a, ctx)
 		outcomes = append(outcomes, outcome)
-		for _, d := range outcome.Diags {
-			d.Severity = diag.Warning
-			diags.Add(d)
-		}
 		var problem diag.Diagnostic
 		switch outcome.Status {
 		case eval.Fail:
@@ -62,8 +61,8 @@ func asserts(t *promise.Task, f *eval.Frame, o program.Observer, list []*program
 		default:
 			continue
 		}
-		problem.Severity, problem.Unmet = diag.Warning, f.Checkable(string(o.Head().Kind), o.Head().Name)
-		diags.Add(problem)
+		problem.Unmet = f.Checkable(string(o.Head().Kind), o.Head().Name)
+		t.Report(problem)
 	}
-	return outcomes, diags
+	return outcomes
 }

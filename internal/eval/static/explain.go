@@ -105,7 +105,7 @@ func (x *explainer) variable(f *eval.Frame, v *program.Variable, chain []*progra
 		x.because(chain, "is declared as ephemeral, and the value would be kept in files")
 	case f.Parent == nil:
 		value := cty.NilVal
-		x.task.Try(func(t *promise.Task) { value = f.Variable(t, v, nil) })
+		x.task.Try(func(t *promise.Task) { value, _ = f.Variable(t, v, nil) })
 		if !value.IsWhollyKnown() {
 			x.because(chain, "has no valid value. Give it one with -var, in a file of values or in the environment, also to init")
 		}
@@ -184,8 +184,7 @@ func Problem(reasons []Reason, where hcl.Range, what string) diag.Diagnostic {
 // keep it from being known, these calls are returned instead.
 func Text(t *promise.Task, f *eval.Frame, c *program.Call, each *eval.Each, expr *program.Expr, what string) (string, []Reason, diag.List) {
 	var v cty.Value
-	var diags diag.List
-	failed := t.Try(func(t *promise.Task) { v, diags = eval.Evaluate(t, expr, f.Context(t, each, cty.NilVal)) })
+	diags, ok := t.Try(func(t *promise.Task) { v, _ = eval.Evaluate(t, expr, f.Context(t, each, cty.NilVal)) })
 	if diags.HasErrors() {
 		return "", nil, diags
 	}
@@ -194,11 +193,11 @@ func Text(t *promise.Task, f *eval.Frame, c *program.Call, each *eval.Each, expr
 		return "", nil, diags
 	}
 	v, marks := v.Unmark()
-	if failed || !v.IsKnown() || len(marks) > 0 {
+	if !ok || !v.IsKnown() || len(marks) > 0 {
 		reasons := Explain(t, f, c, each, expr.Refs)
 		switch {
 		case len(reasons) > 0:
-		case failed:
+		case !ok:
 			// Something that it uses has a problem of its own.
 			if own := problems(f); own != nil {
 				return "", nil, own
@@ -241,20 +240,18 @@ func Constant(t *promise.Task, f *eval.Frame, v *program.Variable, d dialect.Dia
 		return nil, nil // its default, or reported
 	}
 	var value cty.Value
-	var diags diag.List
-	failed := t.Try(func(t *promise.Task) { value = f.Variable(t, v, nil) })
+	_, ok := t.Try(func(t *promise.Task) { value, _ = f.Variable(t, v, nil) })
 	x := &explainer{task: t, seen: map[any]bool{}, constants: d == dialect.Terraform}
 	x.refs(f.Parent, f.Call, f.Each, in.Expr.Refs, nil)
 	const what = "const variable"
 	if declared := forbidden(slices.Clone(x.reasons)); len(declared) > 0 {
-		diags.Add(Problem(declared, in.Expr.Range(), what))
-		return nil, diags
+		return nil, diag.List{Problem(declared, in.Expr.Range(), what)}
 	}
-	if failed && len(x.reasons) == 0 || !failed && value.IsWhollyKnown() {
+	if !ok && len(x.reasons) == 0 || ok && value.IsWhollyKnown() {
 		return nil, nil // what failed has a problem of its own
 	}
-	diags.Add(Problem(x.reasons, in.Expr.Range(), what))
-	return slices.DeleteFunc(x.reasons, func(r Reason) bool { return r.Call == nil }), diags
+	problem := Problem(x.reasons, in.Expr.Range(), what)
+	return slices.DeleteFunc(x.reasons, func(r Reason) bool { return r.Call == nil }), diag.List{problem}
 }
 
 // problems are the errors that the evaluation has found so far.

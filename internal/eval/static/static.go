@@ -20,8 +20,8 @@ import (
 // one by one; without it one instance stands for all.
 type Host struct {
 	Variables map[string]cty.Value
-	Load      func(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List)
-	Instances func(f *eval.Frame, c *program.Call, configured func() (eval.Expansion, diag.List)) (eval.Expansion, bool)
+	Load      func(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, bool)
+	Instances func(t *promise.Task, f *eval.Frame, c *program.Call, configured func() (eval.Expansion, bool)) (eval.Expansion, bool)
 }
 
 // Variable implements eval.Host.
@@ -38,16 +38,16 @@ func (h Host) Variable(v *program.Variable) (cty.Value, diag.List) {
 }
 
 // Resource implements eval.Host: nothing is known of resources.
-func (h Host) Resource(*promise.Task, *eval.Instance) (cty.Value, diag.List) {
-	return cty.DynamicVal, nil
+func (h Host) Resource(*promise.Task, *eval.Instance) (cty.Value, bool) {
+	return cty.DynamicVal, true
 }
 
 // Expand implements eval.Host: all instances of a block are alike here, but
 // those of the calls that are wanted one by one.
-func (h Host) Expand(_ *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
+func (h Host) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, bool)) (eval.Expansion, bool) {
 	if b.Call != nil && h.Instances != nil {
-		if e, ok := h.Instances(b.Frame, b.Call, configured); ok {
-			return e, nil
+		if e, ok := h.Instances(t, b.Frame, b.Call, configured); ok {
+			return e, true
 		}
 	}
 	e := b.Stored(nil)
@@ -56,16 +56,13 @@ func (h Host) Expand(_ *promise.Task, b eval.Block, configured func() (eval.Expa
 	} else {
 		e.Unknown = true
 	}
-	return e, nil
+	return e, true
 }
 
 // Program implements eval.Host.
-func (h Host) Program(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
+func (h Host) Program(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, bool) {
 	if h.Load == nil {
-		t.Fail()
-		var diags diag.List
-		diags.Add(NotKnown.As("Module output not supported in static context").Error(c.Range, "Unable to use %s here: modules aren't loaded yet.", c.Call))
-		return nil, diags
+		return nil, t.Report(NotKnown.As("Module output not supported in static context").Error(c.Range, "Unable to use %s here: modules aren't loaded yet.", c.Call))
 	}
 	return h.Load(t, f, c, k)
 }

@@ -14,7 +14,6 @@ import (
 
 	"weir.dev/weir/internal/core/actiontrigger"
 	"weir.dev/weir/internal/core/addr"
-	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
@@ -47,68 +46,69 @@ func happens(e actiontrigger.Event, a plan.Action) bool {
 // Invocations are those around a change. i is its instance, or what stands for one that
 // the configuration doesn't have any more. The change has to wait where there is a
 // reason for deferring.
-func (a Actions) Invocations(t *promise.Task, i *eval.Instance, c *plan.Change) (list []*plan.Invocation, reason provider.DeferredReason, diags diag.List) {
+func (a Actions) Invocations(t *promise.Task, i *eval.Instance, c *plan.Change) (list []*plan.Invocation, reason provider.DeferredReason, ok bool) {
+	before := t.Failures()
 	for n, of := range i.Resource.Triggers {
 		events := slices.DeleteFunc(slices.Clone(of.Events), func(e actiontrigger.Event) bool { return !happens(e, c.Action) })
 		if len(events) == 0 {
 			continue
 		}
-		wanted, more := resourceconfig.Wanted(t, i, of)
-		if diags.Append(more); more.HasErrors() || t.Current().Failed() || wanted.IsKnown() && wanted.False() {
+		wanted, ok := resourceconfig.Wanted(t, i, of)
+		if !ok || wanted.IsKnown() && wanted.False() {
 			continue
 		}
 		for _, event := range events {
 			for at, ref := range of.Actions {
 				inv := &plan.Invocation{Object: c.Addr.Instance, Event: event, Block: n, Index: at, Failure: of.Failure}
-				why, more := a.one(t, i, c, ref, inv)
-				if diags.Append(more); reason == "" {
+				why, ok := a.one(t, i, c, ref, inv)
+				if reason == "" {
 					reason = why
 				}
-				if !more.HasErrors() && !t.Current().Failed() {
+				if ok {
 					list = append(list, inv)
 				}
 			}
 		}
 	}
-	return list, reason, diags
+	return list, reason, t.Failures() == before
 }
 
 // one plans one invocation around a change.
-func (a Actions) one(t *promise.Task, i *eval.Instance, c *plan.Change, ref *program.Ref, inv *plan.Invocation) (provider.DeferredReason, diag.List) {
-	actions, diags := i.Frame.Referents(t, ref, i.Context(t, cty.NilVal))
-	if diags.HasErrors() || t.Current().Failed() || len(actions) == 0 {
-		return "", diags
+func (a Actions) one(t *promise.Task, i *eval.Instance, c *plan.Change, ref *program.Ref, inv *plan.Invocation) (provider.DeferredReason, bool) {
+	actions, ok := i.Frame.Referents(t, ref, i.Context(t, cty.NilVal))
+	if !ok || len(actions) == 0 {
+		return "", ok
 	}
 	caller := c.After
 	if inv.Event.Ends() {
 		caller = c.Before
 	}
-	reason, more := a.Plan(t, actions[0], caller, inv)
-	if diags.Append(more); !more.HasErrors() && !t.Current().Failed() && inv.Event.Ends() && !inv.Config.IsWhollyKnown() {
-		diags.Add(UnknownInvocation.Error(actions[0].Resource.Range, "The configuration of %s when %s is destroyed has to be known in the plan: its references may be gone by then.", actions[0], c.Addr))
+	reason, ok := a.Plan(t, actions[0], caller, inv)
+	if ok && inv.Event.Ends() && !inv.Config.IsWhollyKnown() {
+		ok = t.Report(UnknownInvocation.Error(actions[0].Resource.Range, "The configuration of %s when %s is destroyed has to be known in the plan: its references may be gone by then.", actions[0], c.Addr))
 	}
-	return reason, diags
+	return reason, ok
 }
 
 // Plan asks the provider of an action whether it may be invoked, with that caller, NilVal
 // for none, and fills in the invocation.
-func (a Actions) Plan(t *promise.Task, action *eval.Instance, caller cty.Value, inv *plan.Invocation) (provider.DeferredReason, diag.List) {
-	pi, diags := action.Provider(t)
-	if pi == nil {
-		return "", diags
+func (a Actions) Plan(t *promise.Task, action *eval.Instance, caller cty.Value, inv *plan.Invocation) (provider.DeferredReason, bool) {
+	pi, ok := action.Provider(t)
+	if !ok {
+		return "", false
 	}
 	conn := a.Pool.Open(t, pi)
 	if conn == nil {
-		return "", diags
+		return "", false
 	}
 	typ := action.Addr.Name.Type
 	sch := conn.Schemas.Resource(addr.Action, typ)
 	if sch == nil {
-		return "", append(diags, resourceconfig.Unsupported(action.Resource.TypeRange, pi.Addr.Provider, action.Addr.Name, conn.Schemas)...)
+		return "", t.Report(resourceconfig.Unsupported(action.Resource.TypeRange, pi.Addr.Provider, action.Addr.Name, conn.Schemas)...)
 	}
-	config, more := resourceconfig.ForCaller(t, action, sch, caller)
-	if diags.Append(more); diags.HasErrors() || t.Current().Failed() {
-		return "", diags
+	config, ok := resourceconfig.ForCaller(t, action, sch, caller)
+	if !ok {
+		return "", false
 	}
 	inv.Addr, inv.Provider, inv.Config = action.Addr, conn.Addr, config.Kept(sch)
 	var answer provider.PlanActionResponse
@@ -117,11 +117,11 @@ func (a Actions) Plan(t *promise.Task, action *eval.Instance, caller cty.Value, 
 			answer = conn.PlanAction(a.Context, typ, config.Value)
 		}
 	})
-	diags.Append(providerclient.Locate(answer.Diags, action.Resource.Config, action.String()))
+	ok = t.Report(providerclient.Locate(answer.Diags, action.Resource.Config, action.String())...)
 	if answer.Deferred != "" && !a.AllowDeferral {
-		diags.Add(lifecycle.InvalidPlan.As("Provider deferred changes when deferral is not allowed").Error(action.Resource.Range, "The provider of %s can't plan it yet (%s). Use -allow-deferral to do the rest now and this in a later run.", action, answer.Deferred))
+		ok = t.Report(lifecycle.InvalidPlan.As("Provider deferred changes when deferral is not allowed").Error(action.Resource.Range, "The provider of %s can't plan it yet (%s). Use -allow-deferral to do the rest now and this in a later run.", action, answer.Deferred))
 	}
-	return answer.Deferred, diags
+	return answer.Deferred, ok
 }
 
 // Leaving stands for an instance that the configuration doesn't have any more, though it

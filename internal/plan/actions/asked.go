@@ -26,13 +26,13 @@ type Asking struct {
 // An asked action is invoked because somebody wants it to.
 type asked struct {
 	invocation *plan.Invocation
-	cell       promise.Cell[diag.List]
+	cell       promise.Cell[struct{}]
 }
 
 func (a *asked) String() string { return a.invocation.Label() }
 
 // Plan plans all instances of the action that are meant.
-func (a Asking) Plan(t *promise.Task) (list []graphbuilder.Asked, diags diag.List) {
+func (a Asking) Plan(t *promise.Task) (list []graphbuilder.Asked) {
 	found := false
 	for _, f := range modules(t, a.Root) {
 		action := f.Program.ResourceByName[a.Target.Name]
@@ -44,18 +44,19 @@ func (a Asking) Plan(t *promise.Task) (list []graphbuilder.Asked, diags diag.Lis
 				continue
 			}
 			found = true
-			for _, caller := range a.callers(t, i, &diags) {
-				one, more := a.one(t, i, caller)
-				if diags.Append(more.InAddress(i.String())); one != nil {
+			for _, caller := range a.callers(t, i) {
+				one, ok := a.one(t, i, caller)
+				t.Report(one.cell.Diagnostics().InAddress(i.String())...)
+				if ok {
 					list = append(list, graphbuilder.Asked{Invocation: one.invocation, Node: &one.cell.Node})
 				}
 			}
 		}
 	}
 	if !found {
-		diags.Add(NoAction.New(diag.Error, "There is no action %s in the configuration.", a.Target))
+		t.Report(NoAction.New(diag.Error, "There is no action %s in the configuration.", a.Target))
 	}
-	return list, diags
+	return list
 }
 
 // modules lists the instances of all modules.
@@ -71,7 +72,7 @@ func modules(t *promise.Task, f *eval.Frame) []*eval.Frame {
 
 // callers are the objects that trigger an action, where its configuration refers to them;
 // else there is one, nil.
-func (a Asking) callers(t *promise.Task, action *eval.Instance, diags *diag.List) []*eval.Instance {
+func (a Asking) callers(t *promise.Task, action *eval.Instance) []*eval.Instance {
 	if !slices.ContainsFunc(action.Resource.Config.Refs, func(ref *program.Ref) bool { return ref.Kind == program.RefSelf }) {
 		return []*eval.Instance{nil}
 	}
@@ -89,36 +90,33 @@ func (a Asking) callers(t *promise.Task, action *eval.Instance, diags *diag.List
 		}
 	}
 	if list == nil {
-		diags.Add(PartlyApplied.Error(action.Resource.Range, "The configuration of %s refers to its caller, and no object that triggers it has been created yet. Plan and apply the configuration first.", action))
+		t.Report(PartlyApplied.Error(action.Resource.Range, "The configuration of %s refers to its caller, and no object that triggers it has been created yet. Plan and apply the configuration first.", action))
 	}
 	return list
 }
 
-// one plans an action for a caller, nil for none. After a problem the result is nil.
-func (a Asking) one(t *promise.Task, action, caller *eval.Instance) (*asked, diag.List) {
+// one plans an action for a caller, nil for none. The cell of the result has the problems.
+func (a Asking) one(t *promise.Task, action, caller *eval.Instance) (*asked, bool) {
 	one := &asked{invocation: &plan.Invocation{Addr: action.Addr}}
 	if caller != nil {
 		one.invocation.Object = caller.Addr
 	}
-	diags, cycle := one.cell.Get(t, one, &action.Resource.Range, func(t *promise.Task) diag.List {
-		value := cty.NilVal
+	_, ok, cycle := one.cell.Get(t, one, &action.Resource.Range, func(t *promise.Task) (struct{}, bool) {
+		value, ok := cty.NilVal, true
 		if caller != nil {
-			value = caller.Value(t, &action.Resource.Range)
+			value, ok = caller.Value(t, &action.Resource.Range)
 		}
-		_, diags := a.Actions.Plan(t, action, value, one.invocation)
-		if inv := one.invocation; !diags.HasErrors() && !t.Current().Failed() && !inv.Config.IsWhollyKnown() {
-			diags.Add(PartlyApplied.Error(action.Resource.Range, "The configuration of %s isn't wholly known, so it refers to something that hasn't been created yet. Plan and apply the configuration first.", action))
+		if !ok {
+			return struct{}{}, false
 		}
-		if diags.HasErrors() {
-			t.Fail()
+		_, ok = a.Actions.Plan(t, action, value, one.invocation)
+		if inv := one.invocation; ok && !inv.Config.IsWhollyKnown() {
+			ok = t.Report(PartlyApplied.Error(action.Resource.Range, "The configuration of %s isn't wholly known, so it refers to something that hasn't been created yet. Plan and apply the configuration first.", action))
 		}
-		return diags
+		return struct{}{}, ok
 	})
 	if cycle != nil {
 		a.Root.Evaluator().Report(cycle)
 	}
-	if one.cell.Failed() {
-		return nil, diags
-	}
-	return one, diags
+	return one, ok
 }

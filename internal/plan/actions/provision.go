@@ -46,14 +46,14 @@ func CannotRun(p *program.Provisioner) diag.List {
 
 // Provisioners evaluates what creation-time provisioners refer to, which has
 // to be there before the object is made. self is what it is going to be.
-func Provisioners(t *promise.Task, i *eval.Instance, c *plan.Change, self cty.Value) diag.List {
-	var diags diag.List
+func Provisioners(t *promise.Task, i *eval.Instance, c *plan.Change, self cty.Value) (ok bool) {
+	before := t.Failures()
 	makes := c.Action == plan.Create || c.Action.IsReplace()
 	for _, p := range i.Resource.Provisioners {
 		kind := provisioner.Find(p.Type)
 		if kind == nil || makes {
-			if more := CannotRun(p); len(more) > 0 {
-				diags.Append(more)
+			if problems := CannotRun(p); len(problems) > 0 {
+				t.Report(problems...)
 				continue
 			}
 		}
@@ -62,9 +62,9 @@ func Provisioners(t *promise.Task, i *eval.Instance, c *plan.Change, self cty.Va
 		}
 		ctx := i.Context(t, self)
 		v, hd := kind.Schema().Decode(p.Config.Body, ctx)
-		diags.Append(eval.Diagnostics(hd))
+		t.Report(eval.Diagnostics(hd)...)
 		if err := provisioner.Check(kind, v); err != nil && !hd.HasErrors() {
-			diags.Add(diag.BadProvisioner.As("Invalid "+p.Type+" provisioner configuration").Error(p.Range, "%s.", err))
+			t.Report(diag.BadProvisioner.As("Invalid "+p.Type+" provisioner configuration").Error(p.Range, "%s.", err))
 		}
 		eval.Complete(t, p.Config.Refs, ctx)
 		if !provisioner.Connects(p.Type) {
@@ -72,9 +72,9 @@ func Provisioners(t *promise.Task, i *eval.Instance, c *plan.Change, self cty.Va
 		}
 		for _, b := range p.Connections() {
 			_, hd := provisioner.Connection().Decode(b.Body, ctx)
-			diags.Append(eval.Diagnostics(hd))
+			t.Report(eval.Diagnostics(hd)...)
 			eval.Complete(t, b.Refs, ctx)
 		}
 	}
-	return diags
+	return t.Failures() == before
 }

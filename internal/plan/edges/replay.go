@@ -9,7 +9,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/addr"
-	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/eval/checks"
@@ -82,10 +81,10 @@ func replay(p *plan.Plan, tree *program.Tree, base providerclient.Base, facts ev
 }
 
 // Expand implements eval.Host: a plan to destroy has the instances of the state.
-func (h *host) Expand(_ *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
+func (h *host) Expand(_ *promise.Task, b eval.Block, configured func() (eval.Expansion, bool)) (eval.Expansion, bool) {
 	if h.plan.Mode == plan.Destroy {
 		if e, ok := instance.Existing(h.keys, b); ok {
-			return e, nil
+			return e, true
 		}
 	}
 	return configured()
@@ -98,8 +97,8 @@ func (h *host) Call(*promise.Task, *eval.Frame, *program.ProviderFunction, []cty
 
 // Resource implements eval.Host: the planned value, after everything that the block
 // refers to was read. Problems are nobody's: they were reported when the plan was made.
-func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
-	t.Try(i.DependsOn)
+func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
+	t.Try(func(t *promise.Task) { i.DependsOn(t) })
 	t.Try(func(t *promise.Task) {
 		if pi, _ := i.Provider(t); pi != nil {
 			h.configure(t, pi)
@@ -129,7 +128,7 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List
 			})
 		}
 	})
-	return h.value(i), nil
+	return h.value(i), true
 }
 
 // configure reads what a provider's configuration refers to.
@@ -141,9 +140,9 @@ func (h *host) configure(t *promise.Task, pi *eval.ProviderInstance) {
 		h.providers[pi.Addr] = cell
 	}
 	h.mu.Unlock()
-	cell.Get(t, configuration{pi.Addr}, nil, func(t *promise.Task) struct{} {
+	cell.Get(t, configuration{pi.Addr}, nil, func(t *promise.Task) (struct{}, bool) {
 		t.Try(func(t *promise.Task) { providerclient.Config(t, pi, h.schemas(pi.Addr.Provider)) })
-		return struct{}{}
+		return struct{}{}, true
 	})
 }
 

@@ -19,33 +19,26 @@ import (
 // data reads an instance of a data source, or postpones that to apply when
 // its configuration isn't known or when something that it depends on is
 // about to change.
-func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
-	i.DependsOn(t)
+func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
+	ready := i.DependsOn(t)
 	explicit := len(t.Current().Deps())
-	o, diags := r.open(t, i)
-	if o == nil || t.Current().Failed() {
-		t.Fail()
-		return cty.DynamicVal, diags
+	o, ok := r.open(t, i)
+	if !ok || !ready {
+		return cty.DynamicVal, false
 	}
-	config, more := r.config(t, o)
-	diags.Append(more)
-	if diags.HasErrors() {
-		t.Fail()
+	// In a check block, a failed read is an outcome of the check.
+	ofCheck := func(l diag.List) diag.List { return instance.CheckWarnings(r.checks, i, l) }
+	var config resourceconfig.Config
+	t.Amend(ofCheck, func() { config, ok = r.config(t, o) })
+	if !ok || !r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed") {
+		return cty.DynamicVal, false
 	}
-	diags = instance.CheckWarnings(r.checks, i, diags)
-	if diags.HasErrors() || t.Current().Failed() {
-		return cty.DynamicVal, diags
-	}
-	diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
-	if diags.HasErrors() || t.Current().Failed() {
-		return cty.DynamicVal, diags
-	}
-	awaited := r.awaits(t, i, explicit)
-	if t.Current().Failed() {
-		return cty.DynamicVal, diags
+	var awaited *plan.Awaited
+	if !t.Within(func(t *promise.Task) { awaited = r.awaits(t, i, explicit) }) {
+		return cty.DynamicVal, false
 	}
 	if why := r.deferral(t, i, o, ""); why != "" {
-		return r.deferData(o, config, why), diags
+		return r.deferData(o, config, why), true
 	}
 	reason := plan.NoReason
 	switch {
@@ -56,21 +49,18 @@ func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
 	}
 	if reason != plan.NoReason {
 		v := r.postpone(o, config, reason, awaited)
-		diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
-		return v, diags
+		return v, r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed")
 	}
-	v, more := r.readData(o, config)
-	failed := more.HasErrors()
-	diags.Append(instance.CheckWarnings(r.checks, i, more))
+	v, diags := r.readData(o, config)
+	t.Report(ofCheck(diags)...)
+	failed := v == cty.NilVal
 	if i.Resource.Check != nil && r.Mode == plan.Normal {
 		r.readAgain(o, config, v, failed)
 	}
 	if failed {
-		t.Fail()
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, false
 	}
-	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
-	return v, diags
+	return v, r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed")
 }
 
 // postpone records that a data source is read during apply, and what it waits for.
@@ -107,18 +97,19 @@ func (r *run) readAgain(o *object, config resourceconfig.Config, now cty.Value, 
 	r.record(o)
 }
 
-// readData reads a data source now and keeps the result for the state.
+// readData reads a data source now and keeps the result for the state. The result is NilVal
+// beside an error.
 func (r *run) readData(o *object, config resourceconfig.Config) (cty.Value, diag.List) {
 	r.tell(event.Event{Kind: event.ReadStart, Addr: *o.addr})
 	v, diags := o.conn.ReadOnce(r.ctx, o.subject, config.Value)
 	if diags.HasErrors() {
-		return cty.DynamicVal, r.locate(o, diags)
+		return cty.NilVal, r.locate(o, diags)
 	}
 	key, id := instance.Identify(v, o.subject.Schema.Block, config.Sensitive)
 	r.tell(event.Event{Kind: event.ReadComplete, Addr: *o.addr, IDKey: key, IDValue: id})
 	marked, stored, more := instance.DataResult(o.subject, o.conn.Addr, config, v)
 	if diags.Append(more); more.HasErrors() {
-		return cty.DynamicVal, diags
+		return cty.NilVal, diags
 	}
 	o.stored = stored
 	r.record(o)
@@ -127,47 +118,44 @@ func (r *run) readData(o *object, config resourceconfig.Config) (cty.Value, diag
 
 // ephemeral opens an instance of an ephemeral resource for the time of
 // planning, or leaves its value unknown.
-func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
-	i.DependsOn(t)
+func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
+	ready := i.DependsOn(t)
 	explicit := len(t.Current().Deps())
-	o, diags := r.open(t, i)
-	if o == nil || t.Current().Failed() {
-		t.Fail()
-		return cty.DynamicVal, diags
+	o, ok := r.open(t, i)
+	if !ok || !ready {
+		return cty.DynamicVal, false
 	}
-	config, more := r.config(t, o)
-	diags.Append(more)
-	if diags.HasErrors() || t.Current().Failed() {
-		return cty.DynamicVal, diags
+	config, ok := r.config(t, o)
+	if !ok {
+		return cty.DynamicVal, false
 	}
-	diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
-	awaited := r.awaits(t, i, explicit)
-	if diags.HasErrors() || t.Current().Failed() {
-		return cty.DynamicVal, diags
+	holds := r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed")
+	var awaited *plan.Awaited
+	if !t.Within(func(t *promise.Task) { awaited = r.awaits(t, i, explicit) }) || !holds {
+		return cty.DynamicVal, false
 	}
 	block := o.subject.Schema.Block
 	unknown := block.MarkSensitive(contract.PlannedDataObject(block, config.Value)).Mark(value.Ephemeral)
 	if r.deferral(t, i, o, "") != "" {
-		return unknown, diags
+		return unknown, true
 	}
 	o.conditions = r.Mode == plan.Normal && len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0
 	r.record(o)
 	if !config.Value.IsWhollyKnown() || awaited != nil {
-		return unknown, diags
+		return unknown, true
 	}
 	r.tell(event.Event{Kind: event.EphemeralStart, Addr: *o.addr, Text: "opening"})
-	v, lease, more := r.pool.OpenEphemeral(i.Addr, o.conn, o.subject.Schema, config.Value)
-	diags.Append(r.locate(o, more))
-	if more.HasErrors() {
-		return cty.DynamicVal, diags
+	v, lease, diags := r.pool.OpenEphemeral(i.Addr, o.conn, o.subject.Schema, config.Value)
+	if !t.Report(r.locate(o, diags)...) {
+		return cty.DynamicVal, false
 	}
 	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: *o.addr, Text: "opening"})
 	r.mu.Lock()
 	r.leases = append(r.leases, leased{*o.addr, lease})
 	r.mu.Unlock()
-	diags.Append(r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed"))
+	ok = r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed")
 	o.conditions = o.conditions && !r.checks.Known(instance.Checked(i))
-	return v, diags
+	return v, ok
 }
 
 // A leased is an ephemeral resource instance that planning has opened.

@@ -138,9 +138,7 @@ func (r *run) deferredOutput(n *promise.Node) bool {
 	return (r.AllowDeferral || len(r.deferred) > 0) && r.waiting.reaches(n.Deps())
 }
 
-// refuseDeferral is the problem that a provider can't plan an object yet.
-func refuseDeferral(o *object, reason provider.DeferredReason) diag.List {
-	var diags diag.List
-	diags.Add(lifecycle.InvalidPlan.As("Provider deferred changes when deferral is not allowed").Error(o.instance.Resource.Range, "The provider of %s can't plan it yet (%s). Use -allow-deferral to do the rest now and this in a later run.", o.addr, reason))
-	return diags
+// deferralRejected is the problem that a provider can't plan an object yet.
+func deferralRejected(o *object, reason provider.DeferredReason) diag.Diagnostic {
+	return lifecycle.InvalidPlan.As("Provider deferred changes when deferral is not allowed").Error(o.instance.Resource.Range, "The provider of %s can't plan it yet (%s). Use -allow-deferral to do the rest now and this in a later run.", o.addr, reason)
 }

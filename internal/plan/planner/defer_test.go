@@ -18,12 +18,12 @@ func TestSearchIsLinear(t *testing.T) {
 	cells := make([]promise.Cell[int], n)
 	var shared promise.Cell[int]
 	promise.NewRuntime(1).Do(func(t *promise.Task) {
-		shared.Get(t, named("shared"), nil, func(t *promise.Task) int {
+		shared.Get(t, named("shared"), nil, func(t *promise.Task) (int, bool) {
 			for k := range cells {
 				i := &eval.Instance{Addr: addr.Instance{Resource: addr.Resource{Name: addr.Name{Mode: addr.Managed}}, Key: addr.IntKey(k)}}
-				cells[k].Get(t, i, nil, func(*promise.Task) int { return k })
+				cells[k].Get(t, i, nil, func(*promise.Task) (int, bool) { return k, true })
 			}
-			return 0
+			return 0, true
 		})
 	})
 	asked := 0

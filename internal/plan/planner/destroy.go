@@ -4,7 +4,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/addr"
-	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/lang/program"
@@ -20,15 +19,15 @@ import (
 type destroyer struct{ *run }
 
 // Expand implements eval.Host.
-func (d *destroyer) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
+func (d *destroyer) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, bool)) (eval.Expansion, bool) {
 	if e, ok := instance.Existing(d.prior.Keys, b); ok {
-		return e, nil
+		return e, true
 	}
 	return d.run.Expand(t, b, configured)
 }
 
 // Resource implements eval.Host.
-func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 	switch i.Addr.Name.Mode {
 	case addr.Data:
 		return d.storedData(t, i)
@@ -39,33 +38,32 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 	}
 	previous, stored := d.prior.ClaimFor(i.Addr)
 	if stored == nil {
-		return cty.DynamicVal, nil
+		return cty.DynamicVal, true
 	}
-	o, diags := d.connect(t, i, previous, stored)
-	if o == nil || t.Current().Failed() {
-		return cty.DynamicVal, diags
+	o, ok := d.connect(t, i, previous, stored)
+	if !ok {
+		return cty.DynamicVal, false
 	}
 	defer o.settle()
 	o.wasAt(previous)
 	o.stored = stored
-	diags.Append(d.readPrior(t, o))
-	if diags.HasErrors() {
-		return cty.DynamicVal, diags
+	if !d.readPrior(t, o) {
+		return cty.DynamicVal, false
 	}
 	v := instance.Marked(o.subject.Schema, o.before.Value, o.stored)
 	if !o.before.Exists() {
 		d.record(o)
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, true
 	}
 	if !d.destroys(i.Addr) {
 		d.recordNoOp(o)
-		return v, diags
+		return v, true
 	}
 	d.run.deletion(o)
 	switch {
 	case d.holds(o):
 		d.postponeChange(o, neededInDoubt)
-		return v, diags
+		return v, true
 	case i.Resource.SkipDestroy:
 		o.change.Action, o.change.Reason = plan.Forget, plan.ForgotDestroyFalse
 	case stored.SkipDestroy && !i.Resource.Repeat.IsSingle():
@@ -73,14 +71,13 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 		// looked at here; if it isn't, this was its last word.
 		o.change.Action, o.change.Reason = plan.Forget, plan.ForgotDestroyFalseState
 	default:
-		diags.Append(d.guard(t, o, i.Resource, i.Frame))
-		if !diags.HasErrors() {
-			diags.Append(d.run.planDeletion(t, o))
-			diags.Append(d.leaving(t, o))
+		if ok = d.guard(t, o, i.Resource, i.Frame); ok {
+			ok = d.run.planDeletion(t, o)
+			ok = d.leaving(t, o) && ok
 		}
 	}
 	d.record(o)
-	return v, diags
+	return v, ok
 }
 
 // connect finds the provider of a stored instance. The object belongs to the
@@ -88,33 +85,35 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag
 // that a plan to destroy doesn't have, such as each.value. Where that provider
 // configuration is gone, or the type has changed, the one configured now has to
 // do.
-func (d *destroyer) connect(t *promise.Task, i *eval.Instance, previous addr.Instance, stored *state.Object) (*object, diag.List) {
+func (d *destroyer) connect(t *promise.Task, i *eval.Instance, previous addr.Instance, stored *state.Object) (*object, bool) {
 	now := addr.Object{Instance: i.Addr}
-	if pi, _ := d.run.storedProvider(t, now, stored.Provider); pi == nil || previous.Name.Type != i.Addr.Name.Type {
+	found := false
+	t.Collect(func() { _, found = d.run.storedProvider(t, now, stored.Provider) }) // reported below
+	if !found || previous.Name.Type != i.Addr.Name.Type {
 		return d.open(t, i)
 	}
-	o, diags := d.run.leftover(t, addr.Object{Instance: previous}, now, i.Frame)
-	if o != nil {
+	o, ok := d.run.leftover(t, addr.Object{Instance: previous}, now, i.Frame)
+	if ok {
 		o.instance = i
 	}
-	return o, diags
+	return o, ok
 }
 
 // storedData answers with a data source's stored result, or reads it.
-func (d *destroyer) storedData(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+func (d *destroyer) storedData(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 	stored := d.prior.Current(i.Addr)
 	if stored == nil {
 		return d.data(t, i)
 	}
-	o, diags := d.connect(t, i, i.Addr, stored)
-	if o == nil {
-		return cty.DynamicVal, diags
+	o, ok := d.connect(t, i, i.Addr, stored)
+	if !ok {
+		return cty.DynamicVal, false
 	}
 	v, err := o.subject.Decode(stored)
 	if err != nil {
 		return d.data(t, i)
 	}
-	return instance.Marked(o.subject.Schema, v, stored), diags
+	return instance.Marked(o.subject.Schema, v, stored), true
 }
 
 // destroys reports whether a plan to destroy includes the object.

@@ -13,7 +13,6 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan/configgen"
 	"weir.dev/weir/internal/resource/instance"
-	"weir.dev/weir/internal/resource/providerclient"
 	"weir.dev/weir/internal/resource/resourceconfig"
 )
 
@@ -41,8 +40,9 @@ func Generate(ctx context.Context, in Input) ([]Generated, diag.List) {
 			continue
 		}
 		r.rt.Go(func(t *promise.Task) {
-			text, diags := r.generate(t, a, target)
-			r.note(diags.InAddress(a.String()))
+			var text string
+			diags, _ := t.Try(func(t *promise.Task) { text = r.generate(t, a, target) })
+			t.Report(diags.InAddress(a.String())...)
 			if text != "" {
 				r.mu.Lock()
 				list = append(list, Generated{a, target.done.ID, text})
@@ -73,7 +73,7 @@ func seen(r *run) diag.List {
 	diags := r.root.Diagnostics()
 	diags.Append(r.pool.Diagnostics())
 	diags.Append(eval.Bugs(r.rt))
-	diags.Append(r.diags)
+	diags.Append(r.others())
 	return diags
 }
 
@@ -84,48 +84,39 @@ func (r *run) lacks(a addr.Instance, target *importTarget) bool {
 		r.root.Program.ResourceByName[a.Name] == nil && r.prior.Current(a) == nil
 }
 
-// generate imports an object only to look at it.
-func (r *run) generate(t *promise.Task, a addr.Instance, target *importTarget) (text string, diags diag.List) {
-	t.Try(func(t *promise.Task) {
-		o, more := r.lookup(t, a, target.block)
-		diags.Append(more)
-		if o == nil {
-			return
+// generate imports an object only to write its configuration. The result is empty without an
+// object.
+func (r *run) generate(t *promise.Task, a addr.Instance, target *importTarget) (text string) {
+	o, ok := r.lookup(t, a, target.block)
+	if !ok || !r.importPrior(t, o) || !o.before.Exists() {
+		return ""
+	}
+	provider := ""
+	if use := target.block.Provider; use.Explicit {
+		provider = use.LocalName
+		if use.Alias != "" {
+			provider += "." + use.Alias
 		}
-		diags.Append(r.importPrior(t, o))
-		if diags.HasErrors() || t.Current().Failed() || !o.before.Exists() {
-			return
-		}
-		provider := ""
-		if use := target.block.Provider; use.Explicit {
-			provider = use.LocalName
-			if use.Alias != "" {
-				provider += "." + use.Alias
-			}
-		}
-		text = configgen.Resource(a.Name, provider, o.subject.Schema.Block, o.before.Value)
-	})
-	return text, diags
+	}
+	return configgen.Resource(a.Name, provider, o.subject.Schema.Block, o.before.Value)
 }
 
 // lookup is an object for an import target without configuration.
-func (r *run) lookup(t *promise.Task, a addr.Instance, block *program.Import) (*object, diag.List) {
-	pi, diags := r.root.ProviderOf(t, block.Provider, nil)
-	if pi == nil {
-		return nil, diags
+func (r *run) lookup(t *promise.Task, a addr.Instance, block *program.Import) (*object, bool) {
+	pi, ok := r.root.ProviderOf(t, block.Provider, nil)
+	if !ok {
+		return nil, false
 	}
-	var conn *providerclient.Conn
-	if conn = r.pool.Open(t, pi); conn == nil {
-		return nil, diags
+	conn := r.pool.Open(t, pi)
+	if conn == nil {
+		return nil, false
 	}
 	sch := conn.Schemas.Resource(a.Name.Mode, a.Name.Type)
 	if sch == nil {
-		diags.Append(resourceconfig.Unsupported(block.Range, pi.Addr.Provider, a.Name, conn.Schemas))
-		return nil, diags
+		return nil, t.Report(resourceconfig.Unsupported(block.Range, pi.Addr.Provider, a.Name, conn.Schemas)...)
 	}
-	subject, more := instance.Subject(t, a, conn, sch, r.root)
-	diags.Append(more)
+	subject, ok := instance.Subject(t, a, conn, sch, r.root)
 	o := newObject(addr.Object{Instance: a}, nil, conn, subject)
 	o.before.Value = cty.NullVal(sch.Block.ImpliedType())
-	return o, diags
+	return o, ok
 }

@@ -70,14 +70,15 @@ func (r *run) importBlocks(f *eval.Frame) map[addr.Resource][]*importBlock {
 
 // importOf is what import blocks say about an instance, or nil. Blocks can name
 // what is in their module and below.
-func (r *run) importOf(t *promise.Task, i *eval.Instance) *importTarget {
+func (r *run) importOf(t *promise.Task, i *eval.Instance) (target *importTarget, ok bool) {
+	ok = true
 	to := i.Addr.Resource.Erase()
 	for f := i.Frame; f != nil; f = f.Parent {
 		for _, b := range r.importBlocks(f)[to] {
-			r.expandImport(t, b)
+			ok = r.expandImport(t, b) && ok
 		}
 	}
-	return r.findImport(i.Addr)
+	return r.findImport(i.Addr), ok
 }
 
 func (r *run) findImport(i addr.Instance) *importTarget {
@@ -106,51 +107,44 @@ func (r *run) importsOf(t *promise.Task, f *eval.Frame) {
 }
 
 // expandImport finds the instances that a block names, once. Anyone who asks fails with it.
-func (r *run) expandImport(t *promise.Task, b *importBlock) {
-	_, cycle := b.targets.Get(t, b, b.block.Range.Ptr(), func(t *promise.Task) struct{} {
+func (r *run) expandImport(t *promise.Task, b *importBlock) (ok bool) {
+	_, ok, cycle := b.targets.Get(t, b, b.block.Range.Ptr(), func(t *promise.Task) (struct{}, bool) {
 		instances := []*eval.Each{nil}
 		if b.block.ForEach != nil {
-			v, diags := eval.Evaluate(t, b.block.ForEach, b.frame.Context(t, nil, cty.NilVal))
-			if t.Current().Failed() {
-				r.note(diags)
-				return struct{}{}
+			v, ok := eval.Evaluate(t, b.block.ForEach, b.frame.Context(t, nil, cty.NilVal))
+			if !ok {
+				return struct{}{}, false
 			}
-			each, known, more := eval.ImportEach(v, b.block.ForEach)
-			diags.Append(more)
+			each, known, diags := eval.ImportEach(v, b.block.ForEach)
 			if !known && !diags.HasErrors() {
 				diags.Add(diag.BadRepetition.As("Invalid for_each argument").Error(b.block.ForEach.Range(), "The for_each of an import block must be known when planning."))
 			}
-			r.note(diags)
-			if diags.HasErrors() {
-				t.Fail()
-				return struct{}{}
+			if !t.Report(diags...) {
+				return struct{}{}, false
 			}
 			instances = each
 		}
 		for _, each := range instances {
-			diags := r.importTo(t, b, each)
-			r.note(diags)
-			if diags.HasErrors() {
-				t.Fail()
-			}
+			r.importTo(t, b, each)
 		}
-		return struct{}{}
+		return struct{}{}, true
 	})
 	if cycle != nil {
 		r.root.Evaluator().Report(cycle)
 	}
+	return ok
 }
 
 // importTo notes the target that a block names for one of its instances.
-func (r *run) importTo(t *promise.Task, b *importBlock, each *eval.Each) diag.List {
-	var diags diag.List
+func (r *run) importTo(t *promise.Task, b *importBlock, each *eval.Each) {
+	wellNamed := true
 	key := func(expr *program.Expr) addr.Key {
-		v, more := eval.Evaluate(t, expr, b.frame.Context(t, each, cty.NilVal))
+		v, ok := eval.Evaluate(t, expr, b.frame.Context(t, each, cty.NilVal))
 		k, err := eval.KeyOf(v)
-		if err != nil && !more.HasErrors() && !t.Current().Failed() {
-			more.Add(diag.BadImport.As("Invalid import target").Error(expr.Range(), "The instance key of an import target must be known when planning: %s.", err))
+		if err != nil && ok {
+			ok = t.Report(diag.BadImport.As("Invalid import target").Error(expr.Range(), "The instance key of an import target must be known when planning: %s.", err))
 		}
-		diags.Append(more)
+		wellNamed = wellNamed && ok
 		return k
 	}
 	steps := b.block.To.Module.Steps()
@@ -164,8 +158,8 @@ func (r *run) importTo(t *promise.Task, b *importBlock, each *eval.Each) diag.Li
 	if b.block.ToKey != nil {
 		target = resource.Instance(key(b.block.ToKey))
 	}
-	if diags.HasErrors() || t.Current().Failed() {
-		return diags
+	if !wellNamed {
+		return
 	}
 	r.mu.Lock()
 	_, twice := r.imports.found[target]
@@ -174,63 +168,59 @@ func (r *run) importTo(t *promise.Task, b *importBlock, each *eval.Each) diag.Li
 	}
 	r.mu.Unlock()
 	if twice {
-		diags.Add(diag.BadImport.As("Duplicate import configuration for "+addr.Quote(target.String())).Error(b.block.Range, "Another import block has the same target. Each object can be imported once; remove one of the two."))
+		t.Report(diag.BadImport.As("Duplicate import configuration for "+addr.Quote(target.String())).Error(b.block.Range, "Another import block has the same target. Each object can be imported once; remove one of the two."))
 	}
-	return diags
 }
 
 // importPrior imports the object that an import block names for an instance
 // without a prior object.
-func (r *run) importPrior(t *promise.Task, o *object) diag.List {
-	var target *importTarget
-	if o.instance == nil { // configuration is to be made for it
-		target = r.findImport(o.addr.Instance)
-	} else {
-		target = r.importOf(t, o.instance)
+func (r *run) importPrior(t *promise.Task, o *object) (ok bool) {
+	target := r.findImport(o.addr.Instance) // configuration is to be made for it
+	if o.instance != nil {
+		if target, ok = r.importOf(t, o.instance); !ok {
+			return false
+		}
 	}
-	if target == nil || t.Current().Failed() {
-		return nil
+	if target == nil {
+		return true
 	}
-	id, identity, diags := r.importID(t, target, o)
-	if diags.HasErrors() || t.Current().Failed() {
-		return diags
+	id, identity, ok := r.importID(t, target, o)
+	if !ok {
+		return false
 	}
 	if !o.conn.Config.IsWhollyKnown() {
-		diags.Add(providerclient.BadConfiguration.Error(target.block.Range, "The configuration of %s depends on values that are known only after apply, but importing needs the provider now.", o.conn.Addr))
-		return diags
+		return t.Report(providerclient.BadConfiguration.Error(target.block.Range, "The configuration of %s depends on values that are known only after apply, but importing needs the provider now.", o.conn.Addr))
 	}
 	e := event.Event{Kind: event.ImportPrepare, Addr: *o.addr, IDKey: "id", IDValue: id}
 	r.tell(e)
 	e.Kind = event.RefreshStart
 	r.tell(e)
-	var more diag.List
-	o.conn.Ask(r.ctx, providerclient.Read, o.addr.Name, func() diag.List { o.before, _, more = o.subject.Import(r.ctx, id, identity); return more })
+	var diags diag.List
+	o.conn.Ask(r.ctx, providerclient.Read, o.addr.Name, func() diag.List { o.before, _, diags = o.subject.Import(r.ctx, id, identity); return diags })
 	e.Kind = event.RefreshComplete
 	r.tell(e)
-	for n := range more {
-		if more[n].Subject == nil {
-			more[n].Subject = target.block.Range.Ptr()
+	for n := range diags {
+		if diags[n].Subject == nil {
+			diags[n].Subject = target.block.Range.Ptr()
 		}
 	}
-	diags.Append(more)
-	if diags.HasErrors() {
-		return diags
+	if !t.Report(diags...) {
+		return false
 	}
 	target.done = &plan.Importing{ID: id, Identity: identity}
 	stored, err := o.subject.Store(o.before, o.conn.Addr, resourceconfig.SensitivePaths(o.subject.Schema.Block.MarkSensitive(o.before.Value)))
 	if err != nil {
-		diags.Add(diag.Bug.As("Failed to encode an imported object").New(diag.Error, "%s", err))
-		return diags
+		return t.Report(diag.Bug.As("Failed to encode an imported object").New(diag.Error, "%s", err))
 	}
 	o.stored = stored
-	return diags
+	return true
 }
 
 // importID evaluates what names the object to be imported, which has to be known.
-func (r *run) importID(t *promise.Task, target *importTarget, o *object) (string, cty.Value, diag.List) {
-	name, diags := resourceconfig.ImportNameOf(t, target.block, target.frame, target.each, o.subject.Schema)
-	if diags.HasErrors() || t.Current().Failed() {
-		return "", cty.NilVal, diags
+func (r *run) importID(t *promise.Task, target *importTarget, o *object) (id string, identity cty.Value, ok bool) {
+	name, ok := resourceconfig.ImportNameOf(t, target.block, target.frame, target.each, o.subject.Schema)
+	if !ok {
+		return "", cty.NilVal, false
 	}
 	v, expr, argument := name.ID, target.block.ID, "id"
 	if expr == nil {
@@ -238,12 +228,11 @@ func (r *run) importID(t *promise.Task, target *importTarget, o *object) (string
 	}
 	switch {
 	case !v.IsWhollyKnown():
-		diags.Add(diag.BadImport.As("Invalid import "+argument+" argument").Error(expr.Range(), "The import block %q argument depends on resource attributes that cannot be determined until apply, so weir cannot plan to import this resource.", argument))
-		return "", cty.NilVal, diags
+		return "", cty.NilVal, t.Report(diag.BadImport.As("Invalid import "+argument+" argument").Error(expr.Range(), "The import block %q argument depends on resource attributes that cannot be determined until apply, so weir cannot plan to import this resource.", argument))
 	case target.block.ID == nil:
-		return "", v, diags
+		return "", v, true
 	}
-	return v.AsString(), cty.NilVal, diags
+	return v.AsString(), cty.NilVal, true
 }
 
 func importingOf(r *run, o *object) *plan.Importing {

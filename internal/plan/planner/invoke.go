@@ -6,7 +6,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/addr"
-	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/plan"
@@ -18,25 +17,26 @@ func (r *run) actions() actions.Actions {
 }
 
 // triggered plans what is invoked around the change of an object.
-func (r *run) triggered(t *promise.Task, o *object, i *eval.Instance) diag.List {
-	invocations, reason, diags := r.actions().Invocations(t, i, o.change)
+func (r *run) triggered(t *promise.Task, o *object, i *eval.Instance) (ok bool) {
+	invocations, reason, ok := r.actions().Invocations(t, i, o.change)
 	if o.invocations = invocations; o.deferred == "" {
 		o.deferred = reason
 	}
-	return diags
+	return ok
 }
 
 // leaving is triggered for the end of an object. Anyone who is read then reports its own
 // problems.
-func (r *run) leaving(t *promise.Task, o *object) (diags diag.List) {
+func (r *run) leaving(t *promise.Task, o *object) (ok bool) {
 	i := o.instance
 	if i == nil && o.addr.Deposed == "" {
 		i = actions.Leaving(r.frame(o.addr.Module), o.addr.Instance)
 	}
-	if i != nil && len(i.Resource.Triggers) > 0 {
-		t.Try(func(t *promise.Task) { diags = r.triggered(t, o, i) })
+	if i == nil || len(i.Resource.Triggers) == 0 {
+		return true
 	}
-	return diags
+	diags, _ := t.Try(func(t *promise.Task) { r.triggered(t, o, i) })
+	return t.Report(diags...)
 }
 
 // invoke plans the invocation that somebody has asked for, and nothing else.
@@ -44,9 +44,7 @@ func (r *run) invoke(t *promise.Task) {
 	asking := actions.Asking{Actions: r.actions(), Root: r.root, Target: *r.Invoke, Exists: func(i addr.Instance) bool {
 		return r.prior.Current(i) != nil && r.chooses(i)
 	}}
-	var diags diag.List
-	r.asked, diags = asking.Plan(t)
-	r.note(diags)
+	r.asked = asking.Plan(t)
 }
 
 // invocations puts what is invoked in the plan.

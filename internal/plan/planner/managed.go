@@ -19,75 +19,72 @@ import (
 	"weir.dev/weir/internal/resource/lifecycle"
 	"weir.dev/weir/internal/resource/providerclient"
 	"weir.dev/weir/internal/resource/resourceconfig"
+	"weir.dev/weir/internal/state"
 )
 
 // managed plans an instance of a managed resource and returns what it will
 // be.
-func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+func (r *run) managed(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 	previous, stored := r.prior.ClaimFor(i.Addr)
-	i.DependsOn(t)
-	if t.Current().Failed() {
-		return cty.DynamicVal, nil
+	if !i.DependsOn(t) {
+		return cty.DynamicVal, false
 	}
-	o, diags := r.open(t, i)
-	if o == nil {
-		t.Fail()
-		return cty.DynamicVal, diags
+	o, ok := r.open(t, i)
+	if !ok {
+		return cty.DynamicVal, false
 	}
 	defer o.settle()
 	o.wasAt(previous)
 	o.stored = stored
-	diags.Append(r.readPrior(t, o))
-	if diags.HasErrors() || t.Current().Failed() {
-		return cty.DynamicVal, diags
+	if !r.readPrior(t, o) {
+		return cty.DynamicVal, false
 	}
 	if r.Mode == plan.RefreshOnly {
-		if importingOf(r, o) != nil {
-			diags.Append(r.keep(o, resourceconfig.SensitiveArguments(t, i, o.subject.Schema)))
-		}
-		if stored != nil && !o.before.Exists() {
-			r.record(o) // so that it leaves the state
-		} else {
-			r.recordNoOp(o)
-		}
-		diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
-		diags.Append(r.conditions(t, i, i.Resource.Postconditions, asItIs(o), "Resource postcondition failed"))
-		if !o.before.Exists() {
-			return i.Missing(o.subject.Schema.Block.ImpliedType(), r.prior.Keys.Resource(i.Addr.Resource)), diags
-		}
-		return asItIs(o), diags
+		return r.refreshed(t, o, stored)
 	}
-	config, more := r.config(t, o)
-	diags.Append(more)
-	if diags.HasErrors() || t.Current().Failed() {
-		return cty.DynamicVal, diags
+	config, ok := r.config(t, o)
+	if !ok || !r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed") {
+		return cty.DynamicVal, false
 	}
-	diags.Append(r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"))
-	if diags.HasErrors() || t.Current().Failed() {
-		return cty.DynamicVal, diags
+	// That something is sensitive is no change of what was just imported.
+	if importingOf(r, o) != nil && len(config.Sensitive) > 0 && !t.Report(r.keep(o, config.Sensitive)...) {
+		return cty.DynamicVal, false
 	}
-	if importingOf(r, o) != nil && len(config.Sensitive) > 0 {
-		// That something is sensitive is no change of what was just imported.
-		diags.Append(r.keep(o, config.Sensitive))
-	}
-	diags.Append(r.planChange(t, o, config))
-	if diags.HasErrors() || t.Current().Failed() {
-		return cty.DynamicVal, diags
+	if !r.planChange(t, o, config) {
+		return cty.DynamicVal, false
 	}
 	after := o.change.After
-	diags.Append(actions.Provisioners(t, i, o.change, after))
-	diags.Append(r.triggered(t, o, i))
-	if diags.HasErrors() || t.Current().Failed() {
-		return cty.DynamicVal, diags
+	runs := actions.Provisioners(t, i, o.change, after)
+	if !r.triggered(t, o, i) || !runs {
+		return cty.DynamicVal, false
 	}
 	if reason := r.deferral(t, i, o, o.deferred); reason != "" {
 		r.postponeChange(o, reason)
-		return after, diags
+		return after, true
 	}
 	o.conditions = len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0
 	r.record(o)
-	diags.Append(r.conditions(t, i, i.Resource.Postconditions, after, "Resource postcondition failed"))
-	return after, diags
+	return after, r.conditions(t, i, i.Resource.Postconditions, after, "Resource postcondition failed")
+}
+
+// refreshed is an instance in a plan that changes nothing. Its conditions are evaluated
+// whatever the others result in.
+func (r *run) refreshed(t *promise.Task, o *object, stored *state.Object) (cty.Value, bool) {
+	i := o.instance
+	if importingOf(r, o) != nil {
+		t.Report(r.keep(o, resourceconfig.SensitiveArguments(t, i, o.subject.Schema))...)
+	}
+	if stored != nil && !o.before.Exists() {
+		r.record(o) // so that it leaves the state
+	} else {
+		r.recordNoOp(o)
+	}
+	before := r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed")
+	after := r.conditions(t, i, i.Resource.Postconditions, asItIs(o), "Resource postcondition failed")
+	if !o.before.Exists() {
+		return i.Missing(o.subject.Schema.Block.ImpliedType(), r.prior.Keys.Resource(i.Addr.Resource)), before && after
+	}
+	return asItIs(o), before && after
 }
 
 // asItIs is what others see of an object that the plan leaves only: unknown while none exists.
@@ -98,30 +95,27 @@ func asItIs(o *object) cty.Value {
 	return instance.Marked(o.subject.Schema, o.before.Value, o.stored)
 }
 
-// open finds the provider and the schema of an instance. After a problem the
-// object is nil.
-func (r *run) open(t *promise.Task, i *eval.Instance) (*object, diag.List) {
-	pi, diags := i.Provider(t)
-	if pi == nil {
-		return nil, diags
+// open finds the provider and the schema of an instance.
+func (r *run) open(t *promise.Task, i *eval.Instance) (*object, bool) {
+	pi, ok := i.Provider(t)
+	if !ok {
+		return nil, false
 	}
 	conn := r.pool.Open(t, pi)
 	if conn == nil {
-		return nil, diags
+		return nil, false
 	}
 	sch := conn.Schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type)
 	if sch == nil {
-		diags.Append(resourceconfig.Unsupported(i.Resource.TypeRange, pi.Addr.Provider, i.Addr.Name, conn.Schemas))
-		return nil, diags
+		return nil, t.Report(resourceconfig.Unsupported(i.Resource.TypeRange, pi.Addr.Provider, i.Addr.Name, conn.Schemas)...)
 	}
-	subject, more := instance.Subject(t, i.Addr, conn, sch, i.Frame)
-	diags.Append(more)
-	return newObject(addr.Object{Instance: i.Addr}, i, conn, subject), diags
+	subject, ok := instance.Subject(t, i.Addr, conn, sch, i.Frame)
+	return newObject(addr.Object{Instance: i.Addr}, i, conn, subject), ok
 }
 
 // readPrior upgrades and refreshes the object's prior form, or imports it. Anything that is
 // stored of it is then what the provider said, whatever else changes.
-func (r *run) readPrior(t *promise.Task, o *object) diag.List {
+func (r *run) readPrior(t *promise.Task, o *object) (ok bool) {
 	if o.stored == nil {
 		return r.importPrior(t, o)
 	}
@@ -132,17 +126,18 @@ func (r *run) readPrior(t *promise.Task, o *object) diag.List {
 		r.pool.Call(func() { o.before, diags = o.subject.Upgrade(r.ctx, o.stored) })
 	}
 	if diags.HasErrors() {
-		return r.locate(o, diags)
+		return t.Report(r.locate(o, diags)...)
 	}
+	t.Report(diags...)
 	r.Facts.Secrets.AddMarked(instance.Marked(o.subject.Schema, o.before.Value, o.stored))
 	// Anything that is upgraded or taken over is inspected in any case.
 	same := o.instance == nil || o.stored.SchemaVersion == o.subject.Schema.Version && !r.takesOver(o)
 	o.stale = same && !r.SkipRefresh && r.Looks.Leaves(*o.addr, o.subject, o.before, o.conn, isWanted(r, o))
 	if !r.SkipRefresh && !o.stale {
-		return append(diags, r.look(t, o)...)
+		return r.look(t, o)
 	}
 	metrics.Unread.Add(1)
-	return append(diags, r.keep(o, nil)...)
+	return t.Report(r.keep(o, nil)...)
 }
 
 // isWanted reports whether there is a reason of its own to look at an object: it is to end, has
@@ -153,17 +148,16 @@ func isWanted(r *run, o *object) bool {
 }
 
 // look replaces the prior form of an object by the real object, unless it is gone.
-func (r *run) look(t *promise.Task, o *object) diag.List {
-	diags := r.refresh(t, o)
-	if diags.HasErrors() {
-		return diags
+func (r *run) look(t *promise.Task, o *object) (ok bool) {
+	if !r.refresh(t, o) {
+		return false
 	}
 	r.Looks.Looked(*o.addr, o.subject, o.before, o.conn)
 	if !o.before.Exists() {
 		o.stored = nil
-		return diags
+		return true
 	}
-	return append(diags, r.keep(o, nil)...)
+	return t.Report(r.keep(o, nil)...)
 }
 
 // keep stores an object as it is before the plan. Anything that is sensitive of it is what was
@@ -194,7 +188,7 @@ func (r *run) takesOver(o *object) bool {
 
 // refresh replaces the prior form of an object by the present one and notes
 // the difference.
-func (r *run) refresh(t *promise.Task, o *object) diag.List {
+func (r *run) refresh(t *promise.Task, o *object) (ok bool) {
 	idKey, id := instance.Identify(o.before.Value, o.subject.Schema.Block, o.stored.Sensitive)
 	e := event.Event{Kind: event.RefreshStart, Addr: *o.addr, IDKey: idKey, IDValue: id}
 	r.tell(e)
@@ -210,14 +204,15 @@ func (r *run) refresh(t *promise.Task, o *object) diag.List {
 	r.tell(e)
 	if diags.HasErrors() {
 		o.before = old
-		return r.locate(o, diags)
+		return t.Report(r.locate(o, diags)...)
 	}
+	t.Report(diags...)
 	same := o.before.Value.RawEquals(old.Value)
 	if same && o.from == nil || o.previous().Name.Type != o.addr.Name.Type {
-		return diags
+		return true
 	}
 	if r.Mode == plan.Destroy || o.addr.Deposed != "" { // it goes, however it looks by now
-		return diags
+		return true
 	}
 	c := &plan.Change{
 		Addr: *o.addr, From: o.from, Provider: &o.stored.Provider, Action: plan.Update,
@@ -234,7 +229,7 @@ func (r *run) refresh(t *promise.Task, o *object) diag.List {
 	r.mu.Lock()
 	r.drift = append(r.drift, c)
 	r.mu.Unlock()
-	return diags
+	return true
 }
 
 // locate puts a provider's problems where the configuration is: that of the
@@ -252,53 +247,48 @@ func (r *run) locate(o *object, diags diag.List) diag.List {
 }
 
 // config evaluates the configuration of an instance.
-func (r *run) config(t *promise.Task, o *object) (resourceconfig.Config, diag.List) {
+func (r *run) config(t *promise.Task, o *object) (resourceconfig.Config, bool) {
 	i := o.instance
-	c, diags := resourceconfig.Configure(t, i, o.subject.Schema)
-	if diags.HasErrors() || t.Current().Failed() {
-		return c, diags
+	c, ok := resourceconfig.Configure(t, i, o.subject.Schema)
+	if !ok {
+		return c, false
 	}
-	var more diag.List
+	var diags diag.List
 	r.pool.Call(func() {
-		more = o.conn.ValidateResource(r.ctx, i.Addr.Name.Mode, i.Addr.Name.Type, c.Value)
+		diags = o.conn.ValidateResource(r.ctx, i.Addr.Name.Mode, i.Addr.Name.Type, c.Value)
 	})
-	diags.Append(r.locate(o, more))
-	return c, diags
+	return c, t.Report(r.locate(o, diags)...)
 }
 
 // planChange asks the provider for a plan and makes the change of it.
-func (r *run) planChange(t *promise.Task, o *object, config resourceconfig.Config) diag.List {
+func (r *run) planChange(t *promise.Task, o *object, config resourceconfig.Config) (ok bool) {
 	res := o.instance.Resource
-	force, diags := r.forced(t, o)
-	if t.Current().Failed() {
-		return diags
+	force, ok := r.forced(t, o)
+	if !ok {
+		return false
 	}
 	var p lifecycle.Planned
-	var more diag.List
+	var diags diag.List
 	o.conn.AskOf(t, r.ctx, providerclient.Plan, o.subject, func(s lifecycle.Subject) diag.List {
-		p, more = s.Plan(r.ctx, lifecycle.PlanInput{
+		p, diags = s.Plan(r.ctx, lifecycle.PlanInput{
 			Prior: o.before, Config: config.Value, Ignore: program.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll, Force: force != plan.NoReason,
 		})
-		return more
-	})
-	diags.Append(r.locate(o, more))
-	if more.HasErrors() {
 		return diags
+	})
+	if !t.Report(r.locate(o, diags)...) {
+		return false
 	}
 	if p.Deferred != "" && !r.AllowDeferral {
-		return append(diags, refuseDeferral(o, p.Deferred)...)
+		return t.Report(deferralRejected(o, p.Deferred))
 	}
 	o.deferred = p.Deferred
 	o.change = r.changeOf(o, config, p, force)
 	if o.stale && o.change.Action != plan.NoOp {
 		o.stale = false
 		metrics.Unread.Add(-1)
-		if more = r.look(t, o); more.HasErrors() {
-			return append(diags, more...)
-		}
-		return append(more, r.planChange(t, o, config)...)
+		return r.look(t, o) && r.planChange(t, o, config)
 	}
-	return append(diags, r.guard(t, o, o.instance.Resource, o.instance.Frame)...)
+	return r.guard(t, o, o.instance.Resource, o.instance.Frame)
 }
 
 // changeOf makes the change that a provider's plan results in.
@@ -348,46 +338,46 @@ func (r *run) changeOf(o *object, config resourceconfig.Config, p lifecycle.Plan
 // forced says whether something beside the provider wants the object
 // replaced; triggers come before -replace. All of them are read, whatever the answer: the
 // object depends on each.
-func (r *run) forced(t *promise.Task, o *object) (plan.Reason, diag.List) {
-	reason := plan.NoReason
+func (r *run) forced(t *promise.Task, o *object) (reason plan.Reason, ok bool) {
+	reason, ok = plan.NoReason, true
 	if slices.Contains(r.Replace, o.addr.Instance) {
 		reason = plan.ReplaceRequested
 	}
-	var diags diag.List
 	for _, ref := range o.instance.Resource.ReplaceTriggeredBy {
-		referents, more := o.instance.Frame.Referents(t, ref, o.instance.Context(t, cty.NilVal))
-		diags.Append(more)
+		referents, fine := o.instance.Frame.Referents(t, ref, o.instance.Context(t, cty.NilVal))
+		ok = ok && fine
 		for _, referent := range referents {
 			if other := r.find(referent); other != nil && actions.Replaces(other.change, ref, !r.CreationsDontTrigger) {
 				reason = plan.ReplaceTriggered
 			}
 		}
 	}
-	return reason, diags
+	return reason, ok
 }
 
 // guard checks prevent_destroy: its value in any case, and that it doesn't hold
 // for an object of the resource that is to be destroyed.
-func (r *run) guard(t *promise.Task, o *object, res *program.Resource, f *eval.Frame) diag.List {
+func (r *run) guard(t *promise.Task, o *object, res *program.Resource, f *eval.Frame) (ok bool) {
 	if r.Unprotected {
-		return nil
+		return true
 	}
-	v, diags := instance.PreventDestroy(t, res, f)
-	if cell := t.Current(); diags.HasErrors() || cell != nil && cell.Failed() || v == cty.NilVal {
-		return diags
+	v, ok := instance.PreventDestroy(t, res, f)
+	if !ok || v == cty.NilVal {
+		return ok
 	}
 	if a := o.change.Action; a != plan.Delete && a != plan.DeleteThenCreate && a != plan.CreateThenDelete {
-		return diags
+		return true
 	}
+	wrong := instance.UnsuitableDecision("prevent_destroy")
 	switch {
 	case !v.IsKnown():
-		diags.Add(instance.UnsuitableDecision("prevent_destroy").Error(res.PreventDestroy.Range(), "%s is to be destroyed, and whether its prevent_destroy argument allows that will be known only after apply. Leave it out for now with -exclude=%s.", o.addr, addr.Quote(o.addr.Resource.String())))
+		return t.Report(wrong.Error(res.PreventDestroy.Range(), "%s is to be destroyed, and whether its prevent_destroy argument allows that will be known only after apply. Leave it out for now with -exclude=%s.", o.addr, addr.Quote(o.addr.Resource.String())))
 	case v.IsNull():
-		diags.Add(instance.UnsuitableDecision("prevent_destroy").Error(res.PreventDestroy.Range(), "%s is to be destroyed, and its prevent_destroy argument is null. Where destruction is allowed it has to be false.", o.addr))
+		return t.Report(wrong.Error(res.PreventDestroy.Range(), "%s is to be destroyed, and its prevent_destroy argument is null. Where destruction is allowed it has to be false.", o.addr))
 	case v.True():
-		diags.Add(DestroyRefused.Error(res.Range, "Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.", o.addr))
+		return t.Report(DestroyRefused.Error(res.Range, "Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.", o.addr))
 	}
-	return diags
+	return true
 }
 
 // recordNoOp records that nothing is to be done with an object.
@@ -406,7 +396,7 @@ func (r *run) recordNoOp(o *object) {
 
 // conditions evaluates the pre- or postconditions of an instance. Plans that
 // change nothing, and those that destroy, only warn.
-func (r *run) conditions(t *promise.Task, i *eval.Instance, list []*program.Condition, self cty.Value, summary string) diag.List {
+func (r *run) conditions(t *promise.Task, i *eval.Instance, list []*program.Condition, self cty.Value, summary string) (ok bool) {
 	severity := diag.Error
 	if r.Mode != plan.Normal {
 		severity = diag.Warning

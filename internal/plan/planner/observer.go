@@ -19,14 +19,14 @@ func (r *run) observe() {
 	for _, f := range r.root.Frames() {
 		for _, o := range f.Program.Observers {
 			r.rt.Go(func(t *promise.Task) {
-				r.note(checks.Evaluate(t, f, o, func(outcomes []eval.Outcome) {
+				checks.Evaluate(t, f, o, func(outcomes []eval.Outcome) {
 					subject := checkresults.Of(f, o)
 					if slices.ContainsFunc(outcomes, eval.Outcome.Missing) {
 						r.checks.Unevaluated(subject)
 						return
 					}
 					r.checks.Add(subject, o.Outcomes(), outcomes)
-				}))
+				})
 			})
 		}
 	}

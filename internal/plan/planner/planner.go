@@ -76,7 +76,7 @@ type Options struct {
 	// Unprotected: prevent_destroy prevents nothing.
 	Unprotected bool
 	// Find answers for list resources, which only queries have.
-	Find func(t *promise.Task, i *eval.Instance) (cty.Value, diag.List)
+	Find func(t *promise.Task, i *eval.Instance) (v cty.Value, ok bool)
 	// Observe, unless nil, is given the evaluated configuration when planning is
 	// over, before the providers end.
 	Observe func(root *eval.Frame)
@@ -117,7 +117,7 @@ type run struct {
 	checks   *checkresults.Set
 	imports  importTargets
 	deferred map[addr.Instance]*plan.Deferred
-	diags    diag.List // problems of no cell
+	diags    diag.List // see note
 
 	pendingOf map[*promise.Node]bool
 	waiting   *search                // for what is deferred
@@ -226,8 +226,7 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	diags.Append(r.evaluated())
 	diags.Append(r.pool.Diagnostics())
 	diags.Append(eval.Bugs(r.rt))
-	slices.SortStableFunc(r.diags, diag.ByPlace)
-	diags.Append(r.diags)
+	diags.Append(r.others())
 	if ctx.Err() != nil {
 		diags = diag.List{{Severity: diag.Error, Code: diag.Interrupted.Name, Summary: diag.Interrupted.Summary, Detail: "Planning was interrupted before it was done."}}
 	}
@@ -335,7 +334,21 @@ func (r *run) tell(e event.Event) {
 	}
 }
 
-// note adds a problem that belongs to no cell.
+// others are the problems that belong to no cell of the evaluation, in the order of their places.
+func (r *run) others() diag.List {
+	l := append(r.diags, r.rt.Diagnostics()...)
+	for _, blocks := range r.imports.blocks {
+		for _, list := range blocks {
+			for _, b := range list {
+				l.Append(b.targets.Diagnostics())
+			}
+		}
+	}
+	slices.SortStableFunc(l, diag.ByPlace)
+	return l
+}
+
+// note adds problems that are found without a task.
 func (r *run) note(diags diag.List) {
 	r.mu.Lock()
 	r.diags.Append(diags)
@@ -361,34 +374,37 @@ func (r *run) find(i *eval.Instance) *object {
 }
 
 // Expand implements eval.Host: a plan needs to know its instances.
-func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
-	e, diags := configured()
-	if e.Unknown && (r.closed || !diags.HasErrors() && r.leftOutBlock(b)) {
-		t.Fail()
-		return e, nil
+func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, bool)) (e eval.Expansion, ok bool) {
+	if r.closed { // problems were reported until then
+		t.Collect(func() { e, ok = configured() })
+		return e, ok && !e.Unknown
 	}
-	if !e.Unknown || diags.HasErrors() || t.Current().Failed() || r.AllowDeferral && b.Provider == nil {
-		return e, diags
+	e, ok = configured()
+	if e.Unknown && ok && r.leftOutBlock(b) {
+		return e, false
+	}
+	if !e.Unknown || !ok || r.AllowDeferral && b.Provider == nil {
+		return e, ok
 	}
 	where := b.Range()
 	switch {
 	case b.Provider != nil:
-		diags.Add(diag.BadRepetition.As("Invalid provider for_each argument").Error(where, "The for_each of a provider configuration must be known when planning, because the objects in the state refer to its instances."))
+		ok = t.Report(diag.BadRepetition.As("Invalid provider for_each argument").Error(where, "The for_each of a provider configuration must be known when planning, because the objects in the state refer to its instances."))
 	case e.Kind == eval.Counted:
-		diags.Add(UnknownCount.Error(where, "The \"count\" value depends on resource attributes that cannot be determined until apply, so weir cannot predict how many instances will be created. To work around this, use -target to first apply only the resources that the count depends on, -exclude to leave %s out of this run, or -allow-deferral to plan what can be planned and the rest in a later run.", b))
+		ok = t.Report(UnknownCount.Error(where, "The \"count\" value depends on resource attributes that cannot be determined until apply, so weir cannot predict how many instances will be created. To work around this, use -target to first apply only the resources that the count depends on, -exclude to leave %s out of this run, or -allow-deferral to plan what can be planned and the rest in a later run.", b))
 	case e.Kind == eval.Keyed:
-		diags.Add(UnknownForEach.Error(where, "The \"for_each\" value includes keys derived from resource attributes that cannot be determined until apply, and so weir cannot determine the full set of keys that will identify the instances of %s.\n\nWhen working with unknown values in for_each, it's better to define the map keys statically in your configuration and place apply-time results only in the map values. Alternatively, use -target to first apply only the resources that the for_each value depends on, -exclude to leave this block out, or -allow-deferral to plan what can be planned and the rest in a later run.", b))
+		ok = t.Report(UnknownForEach.Error(where, "The \"for_each\" value includes keys derived from resource attributes that cannot be determined until apply, and so weir cannot determine the full set of keys that will identify the instances of %s.\n\nWhen working with unknown values in for_each, it's better to define the map keys statically in your configuration and place apply-time results only in the map values. Alternatively, use -target to first apply only the resources that the for_each value depends on, -exclude to leave this block out, or -allow-deferral to plan what can be planned and the rest in a later run.", b))
 	default:
-		diags.Add(diag.BadRepetition.As("Invalid enabled argument").Error(where, "The \"enabled\" value depends on resource attributes that cannot be determined until apply, so weir cannot tell whether %s exists.", b))
+		ok = t.Report(diag.BadRepetition.As("Invalid enabled argument").Error(where, "The \"enabled\" value depends on resource attributes that cannot be determined until apply, so weir cannot tell whether %s exists.", b))
 	}
-	return e, diags
+	return e, ok
 }
 
 // Resource implements eval.Host.
-func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 	switch {
 	case i.Addr.Name.Mode == addr.Action:
-		return cty.DynamicVal, nil // it is configured where it is invoked
+		return cty.DynamicVal, true // it is configured where it is invoked
 	case i.Addr.Name.Mode == addr.List:
 		return r.Find(t, i)
 	case r.closed || r.scope.PassesOver(i.Addr) || r.leavesOut(t, i):

@@ -45,22 +45,21 @@ func (r *run) sweep() {
 		if a.Deposed == "" && (desired || unsure) || !chosen {
 			continue
 		}
-		r.rt.Go(func(t *promise.Task) { r.sweepObject(t, a, now, reason) })
+		r.rt.Go(func(t *promise.Task) {
+			t.Amend(func(l diag.List) diag.List { return l.InAddress(now.String()) }, func() { r.sweepObject(t, a, now, reason) })
+		})
 	}
 }
 
 // sweepObject plans the end of one object.
 func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason) {
-	o, diags := r.leftover(t, a, now, nil)
-	if o == nil {
-		r.note(diags.InAddress(now.String()))
+	o, ok := r.leftover(t, a, now, nil)
+	if !ok {
 		return
 	}
 	defer o.settle()
 	late := r.heldBack(o)
-	diags.Append(r.readPrior(t, o))
-	if diags.HasErrors() {
-		r.note(diags.InAddress(now.String()))
+	if !r.readPrior(t, o) {
 		return
 	}
 	if !o.before.Exists() || r.Mode == plan.RefreshOnly {
@@ -69,7 +68,6 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 		} else {
 			r.record(o)
 		}
-		r.note(diags)
 		return
 	}
 	c := r.deletion(o)
@@ -88,12 +86,12 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 				c.Reason = plan.DeleteNoMoveTarget
 			}
 		}
-		diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: Forgotten.Name, Summary: Forgotten.Summary, Detail: now.String() + " leaves the state and stays as it is, because the removed block at " + rule.Range.String() + " says so.", Subject: rule.Range.Ptr(), Address: now.String()})
+		t.Report(Forgotten.Warning(rule.Range, "%s leaves the state and stays as it is, because the removed block at %s says so.", now, rule.Range))
 	case rule == nil:
 		if reason := r.skipsDestroy(now.Instance, o.stored); reason != plan.NoReason {
 			c.Action, c.Reason = plan.Forget, reason
 			if r.Mode == plan.Normal {
-				diags.Add(diag.Diagnostic{Severity: diag.Warning, Code: Forgotten.Name, Summary: Forgotten.Summary, Detail: now.String() + " leaves the state and stays as it is, because its lifecycle says destroy = false. To manage it again, import it.", Address: now.String()})
+				t.Report(Forgotten.New(diag.Warning, "%s leaves the state and stays as it is, because its lifecycle says destroy = false. To manage it again, import it.", now))
 			}
 		}
 	}
@@ -104,16 +102,14 @@ func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reaso
 			reason = neededInDoubt
 		}
 		r.postponeChange(o, reason)
-		r.note(diags.InAddress(now.String()))
 		return
 	}
-	if c.Action == plan.Delete {
-		diags.Append(r.guardLeftover(t, o))
-		diags.Append(r.planDeletion(t, o))
-		diags.Append(r.leaving(t, o))
+	if c.Action == plan.Delete { // with all problems of that
+		r.guardLeftover(t, o)
+		r.planDeletion(t, o)
+		r.leaving(t, o)
 	}
 	r.record(o)
-	r.note(diags.InAddress(now.String()))
 }
 
 // skipsDestroy says why an object without an instance in the configuration isn't
@@ -141,17 +137,17 @@ func (r *run) heldBack(o *object) bool {
 // guardLeftover checks prevent_destroy of an instance that the configuration
 // doesn't have any more, although it has the resource. In a module instance
 // that is gone too nothing but a constant can be evaluated.
-func (r *run) guardLeftover(t *promise.Task, o *object) diag.List {
+func (r *run) guardLeftover(t *promise.Task, o *object) (ok bool) {
 	tree, f := r.Tree.At(o.addr.Module), r.frame(o.addr.Module)
 	if tree == nil || o.addr.Deposed != "" {
-		return nil
+		return true
 	}
 	res := tree.Program.ResourceByName[o.addr.Name]
 	if res == nil || res.PreventDestroy == nil {
-		return nil
+		return true
 	}
 	if f == nil && len(res.PreventDestroy.Refs) > 0 {
-		return nil
+		return true
 	}
 	if f == nil {
 		f = r.root
@@ -162,42 +158,37 @@ func (r *run) guardLeftover(t *promise.Task, o *object) diag.List {
 // leftover finds the provider of an object by the state: the configuration of
 // it that the state names has to be there still. f is the module instance of the
 // object, where it has configuration.
-func (r *run) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*object, diag.List) {
+func (r *run) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*object, bool) {
 	stored := r.prior.Snapshot.Objects[a]
-	pi, diags := r.storedProvider(t, now, stored.Provider)
-	if pi == nil {
-		return nil, diags
+	pi, ok := r.storedProvider(t, now, stored.Provider)
+	if !ok {
+		return nil, false
 	}
 	conn := r.pool.Open(t, pi)
 	if conn == nil {
-		return nil, diags
+		return nil, false
 	}
 	sch := conn.Schemas.Resource(now.Name.Mode, now.Name.Type)
 	if sch == nil {
-		diags.Add(resourceconfig.UnsupportedType.New(diag.Error, "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: %s", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, diag.Run("state rm", "'"+now.Instance.String()+"'")))
-		return nil, diags
+		return nil, t.Report(resourceconfig.UnsupportedType.New(diag.Error, "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: %s", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, diag.Run("state rm", "'"+now.Instance.String()+"'")))
 	}
-	s, more := instance.Subject(t, now.Instance, conn, sch, f)
-	diags.Append(more)
+	s, ok := instance.Subject(t, now.Instance, conn, sch, f)
 	o := newObject(now, nil, conn, s)
 	o.wasAt(a.Instance)
 	o.stored = stored
-	return o, diags
+	return o, ok
 }
 
 // storedProvider finds the provider instance that a state names.
-func (r *run) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConfig) (*eval.ProviderInstance, diag.List) {
-	var diags diag.List
+func (r *run) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConfig) (*eval.ProviderInstance, bool) {
 	pi, declared := providerclient.Find(t, r.frame(p.Module), p)
 	switch {
 	case pi != nil:
-		return pi, nil
+		return pi, true
 	case declared:
-		diags.Add(ProviderInstanceGone.New(diag.Error, "To work with %s its original provider instance at %s is required, but it has been removed. This occurs when an element is removed from the provider configuration's for_each collection while objects created by that associated provider instance still exist in the state. Re-add the for_each element to destroy %s, after which you can remove the provider configuration again.", a, p, a))
-		return nil, diags
+		return nil, t.Report(ProviderInstanceGone.New(diag.Error, "To work with %s its original provider instance at %s is required, but it has been removed. This occurs when an element is removed from the provider configuration's for_each collection while objects created by that associated provider instance still exist in the state. Re-add the for_each element to destroy %s, after which you can remove the provider configuration again.", a, p, a))
 	}
-	diags.Add(ProviderGone.New(diag.Error, "To work with %s its original provider configuration at %s is required, but it has been removed. This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy %s, after which you can remove the provider configuration again.", a, p, a))
-	return nil, diags
+	return nil, t.Report(ProviderGone.New(diag.Error, "To work with %s its original provider configuration at %s is required, but it has been removed. This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy %s, after which you can remove the provider configuration again.", a, p, a))
 }
 
 // frame finds a module instance, or nil.
@@ -234,19 +225,19 @@ func (r *run) deletion(o *object) *plan.Change {
 }
 
 // planDeletion asks the providers that want to be asked.
-func (r *run) planDeletion(t *promise.Task, o *object) diag.List {
+func (r *run) planDeletion(t *promise.Task, o *object) (ok bool) {
 	for _, p := range r.deprovisioners(o) {
 		if diags := actions.CannotRun(p); len(diags) > 0 && !p.Continue {
-			return diags
+			return t.Report(diags...)
 		}
 	}
 	if !o.conn.Schemas.PlanDestroy {
-		return nil
+		return true
 	}
-	return r.locate(o, o.conn.AskOf(t, r.ctx, providerclient.Plan, o.subject, func(s lifecycle.Subject) (diags diag.List) {
+	return t.Report(r.locate(o, o.conn.AskOf(t, r.ctx, providerclient.Plan, o.subject, func(s lifecycle.Subject) (diags diag.List) {
 		o.change.Private, o.change.AfterIdentity, diags = s.PlanDestroy(r.ctx, o.before)
 		return diags
-	}))
+	}))...)
 }
 
 // removals are the removed blocks of all modules, once these are loaded.

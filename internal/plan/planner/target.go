@@ -4,7 +4,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/addr"
-	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/plan/refgraph"
@@ -66,21 +65,21 @@ func (r *run) coveredOutputs() {
 // untouched is the value of an instance that nothing is done with: what the state has. Without
 // that there is no such instance for the time being, and the caller that needs it stays as it
 // is too.
-func (r *run) untouched(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
+func (r *run) untouched(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 	if stored := r.prior.Current(i.Addr); stored != nil {
 		schemas, diags := r.pool.Schemas(stored.Provider.Provider)
 		if diags.HasErrors() {
-			return cty.DynamicVal, diags
+			return cty.DynamicVal, t.Report(diags...)
 		}
 		if sch := schemas.Resource(i.Addr.Name.Mode, i.Addr.Name.Type); sch != nil {
 			subject := lifecycle.Subject{Addr: i.Addr, Schema: sch}
 			if v, err := subject.Decode(stored); err == nil {
-				return instance.Marked(sch, v, stored), nil
+				return instance.Marked(sch, v, stored), true
 			}
 		}
 	}
 	r.mu.Lock()
 	r.lacking = true
 	r.mu.Unlock()
-	return cty.NilVal, nil
+	return cty.NilVal, true
 }

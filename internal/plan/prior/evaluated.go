@@ -2,7 +2,6 @@ package prior
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -19,12 +18,12 @@ import (
 type early struct{ eval.Host }
 
 // Resource implements eval.Host.
-func (early) Resource(*promise.Task, *eval.Instance) (cty.Value, diag.List) {
-	return cty.DynamicVal, nil
+func (early) Resource(*promise.Task, *eval.Instance) (cty.Value, bool) {
+	return cty.DynamicVal, true
 }
 
 // Expand implements eval.Host.
-func (early) Expand(_ *promise.Task, _ eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
+func (early) Expand(_ *promise.Task, _ eval.Block, configured func() (eval.Expansion, bool)) (eval.Expansion, bool) {
 	return configured()
 }
 
@@ -40,20 +39,14 @@ func computedMoves(p *program.Program, host eval.Host, facts eval.Facts) ([]move
 	rt := promise.NewRuntime(1)
 	ev := &eval.Evaluator{Host: early{host}, Facts: facts}
 	root := ev.NewRoot(p)
-	var mu sync.Mutex
 	var list []moves.Statement
-	var diags diag.List
 	var visit func(t *promise.Task, f *eval.Frame)
 	visit = func(t *promise.Task, f *eval.Frame) {
 		for _, m := range f.Program.Moved {
 			if !m.Computed() {
 				continue
 			}
-			statements, more := movesOf(t, f, m)
-			mu.Lock()
-			list = append(list, statements...)
-			diags.Append(more)
-			mu.Unlock()
+			list = append(list, movesOf(t, f, m)...)
 		}
 		for _, c := range f.Program.Calls {
 			for _, child := range f.Calls(t, c, nil) {
@@ -62,6 +55,7 @@ func computedMoves(p *program.Program, host eval.Host, facts eval.Facts) ([]move
 		}
 	}
 	rt.Do(func(t *promise.Task) { visit(t, root) })
+	diags := rt.Diagnostics()
 	if len(diags) == 0 {
 		// A failed cell that a block reads is reported by the evaluation of the
 		// whole; here nothing may be moved then.
@@ -73,54 +67,50 @@ func computedMoves(p *program.Program, host eval.Host, facts eval.Facts) ([]move
 }
 
 // movesOf are the statements of one moved block in one module instance.
-func movesOf(t *promise.Task, f *eval.Frame, m *program.Moved) ([]moves.Statement, diag.List) {
+func movesOf(t *promise.Task, f *eval.Frame, m *program.Moved) (list []moves.Statement) {
 	instances := []*eval.Each{nil}
 	if m.ForEach != nil {
-		v, diags := eval.Evaluate(t, m.ForEach, f.Context(t, nil, cty.NilVal))
-		if diags.HasErrors() {
-			return nil, diags
+		v, ok := eval.Evaluate(t, m.ForEach, f.Context(t, nil, cty.NilVal))
+		if !ok {
+			return nil
 		}
 		e, diags := eval.ForEach(v, m.ForEach, "for_each")
 		if e.Unknown && !diags.HasErrors() {
 			diags.Add(diag.BadRepetition.As("Invalid for_each argument").Error(m.ForEach.Range(), "The for_each of a moved block has to be known before anything is planned, so it can refer to input variables, locals and functions, but not to resources, nor to module outputs that depend on resources."))
 		}
-		if diags.HasErrors() {
-			return nil, diags
+		if !t.Report(diags...) {
+			return nil
 		}
 		instances = e.Each()
 	}
-	var list []moves.Statement
-	var diags diag.List
 	for _, each := range instances {
-		from, more := movedEnd(t, f, m.From, m.FromKeys, each)
-		diags.Append(more)
-		to, more := movedEnd(t, f, m.To, m.ToKeys, each)
-		diags.Append(more)
-		if same := from; !diags.HasErrors() {
+		from, ok := movedEnd(t, f, m.From, m.FromKeys, each)
+		to, fits := movedEnd(t, f, m.To, m.ToKeys, each)
+		if same := from; ok && fits {
 			if same.Range = to.Range; same != to {
 				list = append(list, moves.Statement{Module: addr.Root, From: from, To: to, Range: m.Range})
 			}
 		}
 	}
-	return list, diags
+	return list
 }
 
 // movedEnd is an end of a moved block with its keys, as an address of the
 // root.
-func movedEnd(t *promise.Task, f *eval.Frame, e program.Endpoint, keys []*program.Expr, each *eval.Each) (program.Endpoint, diag.List) {
-	var diags diag.List
+func movedEnd(t *promise.Task, f *eval.Frame, e program.Endpoint, keys []*program.Expr, each *eval.Each) (_ program.Endpoint, ok bool) {
+	ok = true
 	key := func(n int, constant addr.Key) addr.Key {
 		if keys == nil || keys[n] == nil {
 			return constant
 		}
-		v, more := eval.Evaluate(t, keys[n], f.Context(t, each, cty.NilVal))
-		diags.Append(more)
-		if more.HasErrors() {
+		v, known := eval.Evaluate(t, keys[n], f.Context(t, each, cty.NilVal))
+		if !known {
+			ok = false
 			return constant
 		}
 		k, err := eval.KeyOf(v)
 		if err != nil {
-			diags.Add(diag.BadMoved.As("Invalid instance key in a moved block").Error(keys[n].Range(), "The keys of moved objects are strings or whole numbers and can be made of input variables, locals, functions, and each of the block: %s.", err))
+			ok = t.Report(diag.BadMoved.As("Invalid instance key in a moved block").Error(keys[n].Range(), "The keys of moved objects are strings or whole numbers and can be made of input variables, locals, functions, and each of the block: %s.", err))
 		}
 		return k
 	}
@@ -132,5 +122,5 @@ func movedEnd(t *promise.Task, f *eval.Frame, e program.Endpoint, keys []*progra
 		e.Key = key(len(keys)-1, e.Key)
 	}
 	e.Module = addr.FromSteps(append(f.Addr.Steps(), steps...))
-	return e, diags
+	return e, ok
 }

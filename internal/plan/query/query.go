@@ -57,34 +57,30 @@ func (f *Finder) Listings(root *eval.Frame) []*plan.Listing {
 
 // Find is the value of an instance of a list resource: an object whose attribute data has
 // what was found.
-func (f *Finder) Find(t *promise.Task, i *eval.Instance) (cty.Value, diag.List) {
-	pi, diags := i.Provider(t)
-	if pi == nil {
-		t.Fail()
-		return cty.DynamicVal, diags
+func (f *Finder) Find(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
+	pi, ok := i.Provider(t)
+	if !ok {
+		return cty.DynamicVal, false
 	}
 	conn := f.Pool.Open(t, pi)
 	if conn == nil {
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, false
 	}
 	a := &asking{Finder: f, instance: i, conn: conn, schema: conn.Schemas.Resource(addr.List, i.Addr.Name.Type), of: conn.Schemas.Resources.Schema(i.Addr.Name.Type)}
 	switch {
 	case a.schema == nil:
-		return cty.DynamicVal, append(diags, resourceconfig.Unsupported(i.Resource.TypeRange, pi.Addr.Provider, i.Addr.Name, conn.Schemas)...)
+		return cty.DynamicVal, t.Report(resourceconfig.Unsupported(i.Resource.TypeRange, pi.Addr.Provider, i.Addr.Name, conn.Schemas)...)
 	case conn.Schemas.Found(i.Addr.Name.Type) == cty.NilType:
-		diags.Add(lifecycle.InvalidObject.Error(i.Resource.TypeRange, "The provider %s has a list resource %q, but no resource of that type with an identity, to distinguish found objects. This is a bug in the provider.", pi.Addr.Provider.ForDisplay(), i.Addr.Name.Type))
-		return cty.DynamicVal, diags
+		return cty.DynamicVal, t.Report(lifecycle.InvalidObject.Error(i.Resource.TypeRange, "The provider %s has a list resource %q, but no resource of that type with an identity, to distinguish found objects. This is a bug in the provider.", pi.Addr.Provider.ForDisplay(), i.Addr.Name.Type))
 	}
-	listing, more := a.ask(t)
-	diags.Append(more)
-	if listing == nil {
-		t.Fail()
-		return cty.DynamicVal, diags
+	listing, ok := a.ask(t)
+	if !ok {
+		return cty.DynamicVal, false
 	}
 	f.mu.Lock()
 	f.list = append(f.list, listing)
 	f.mu.Unlock()
-	return valueOf(listing), diags
+	return valueOf(listing), true
 }
 
 // valueOf is a listing as references see it.
@@ -104,22 +100,21 @@ type asking struct {
 	schema, of *schema.Schema
 }
 
-// ask evaluates what is requested, and asks. The result is nil after an error.
-func (a *asking) ask(t *promise.Task) (*plan.Listing, diag.List) {
+// ask evaluates what is requested, and asks.
+func (a *asking) ask(t *promise.Task) (*plan.Listing, bool) {
 	i := a.instance
-	config, diags := resourceconfig.Configure(t, i, a.schema)
-	extent, more := resourceconfig.ExtentOf(t, i)
-	diags.Append(more)
-	if diags.HasErrors() || t.Current().Failed() {
-		return nil, diags
+	config, ok := resourceconfig.Configure(t, i, a.schema)
+	extent, fits := resourceconfig.ExtentOf(t, i)
+	if !ok || !fits {
+		return nil, false
 	}
 	if !config.Value.IsWhollyKnown() || !extent.Known {
-		diags.Add(resourceconfig.BadList.As("Query isn't known").Error(i.Resource.Range, "The arguments of %s depend on a value that is known only after apply. Apply first, or write the value itself.", i.Addr))
-		return nil, diags
+		return nil, t.Report(resourceconfig.BadList.As("Query isn't known").Error(i.Resource.Range, "The arguments of %s depend on a value that is known only after apply. Apply first, or write the value itself.", i.Addr))
 	}
+	var more diag.List
 	a.Pool.Call(func() { more = a.conn.ValidateResource(a.Context, addr.List, i.Addr.Name.Type, config.Value) })
-	if diags.Append(providerclient.Locate(more, i.Resource.Config, "")); diags.HasErrors() {
-		return nil, diags
+	if !t.Report(providerclient.Locate(more, i.Resource.Config, "")...) {
+		return nil, false
 	}
 	listing := &plan.Listing{Addr: i.Addr, Config: config.Kept(a.schema)}
 	a.tell(event.ListStart, listing, nil)
@@ -154,12 +149,11 @@ func (a *asking) ask(t *promise.Task) (*plan.Listing, diag.List) {
 		return more
 	})
 	problems.Append(more)
-	diags.Append(providerclient.Locate(problems, i.Resource.Config, ""))
-	if problems.HasErrors() {
-		return nil, diags
+	if !t.Report(providerclient.Locate(problems, i.Resource.Config, "")...) {
+		return nil, false
 	}
 	a.tell(event.ListComplete, listing, nil)
-	return listing, diags
+	return listing, true
 }
 
 // sizeOf estimates the memory that a result takes, in bytes.

@@ -112,47 +112,43 @@ func Checked(i *eval.Instance) checkresults.Subject {
 // Conditions evaluates the pre- or postconditions of an instance and adds their outcomes to
 // the set. One that doesn't hold is an error, or a warning where the caller continues
 // regardless.
-func Conditions(t *promise.Task, i *eval.Instance, list []*program.Condition, self cty.Value, summary string, severity diag.Severity, set *checkresults.Set) diag.List {
+func Conditions(t *promise.Task, i *eval.Instance, list []*program.Condition, self cty.Value, summary string, severity diag.Severity, set *checkresults.Set) (ok bool) {
 	if len(list) == 0 {
-		return nil
+		return true
 	}
-	var diags diag.List
+	before := t.Failures()
 	var outcomes []eval.Outcome
 	ctx := i.Context(t, self)
 	for _, c := range list {
 		o := eval.CheckCondition(t, c, ctx)
 		outcomes = append(outcomes, o)
-		diags.Append(o.Diags)
 		if o.Status == eval.Fail {
 			problem := o.Problem(eval.Unmet.As(summary), c)
 			problem.Severity = severity
 			problem.Unmet = &diag.Checkable{Kind: "resource", Address: i.Addr.Resource.Erase().String(), Instance: i.Addr.String()}
-			diags.Add(problem)
+			t.Report(problem)
 		}
 	}
 	set.Add(Checked(i), len(i.Resource.Preconditions)+len(i.Resource.Postconditions), outcomes)
-	if diags.HasErrors() {
-		t.Fail()
-	}
-	return diags
+	return t.Failures() == before
 }
 
 // Subject puts together what the lifecycle needs, provider_meta of the
 // instance's module included; f is nil for an object without configuration.
-func Subject(t *promise.Task, a addr.Instance, conn *providerclient.Conn, sch *schema.Schema, f *eval.Frame) (lifecycle.Subject, diag.List) {
-	s := lifecycle.Subject{Addr: a, Provider: conn.Provider, Source: conn.Addr.Provider, Schema: sch}
-	var diags diag.List
+func Subject(t *promise.Task, a addr.Instance, conn *providerclient.Conn, sch *schema.Schema, f *eval.Frame) (s lifecycle.Subject, ok bool) {
+	s = lifecycle.Subject{Addr: a, Provider: conn.Provider, Source: conn.Addr.Provider, Schema: sch}
 	if conn.Schemas.Meta == nil || f == nil {
-		return s, diags
+		return s, true
 	}
+	before := t.Failures()
 	for local, body := range f.Program.ProviderMeta {
 		if req := f.Program.Requirements[local]; req != nil && req.Provider == s.Source {
 			v, hd := conn.Schemas.Meta.Block.Decode(body.Body, f.Context(t, nil, cty.NilVal))
-			diags.Append(eval.Diagnostics(hd))
+			t.Report(eval.Diagnostics(hd)...)
 			s.Meta, _ = v.UnmarkDeep()
 		}
 	}
-	return s, diags
+	return s, t.Failures() == before
 }
 
 // CheckPaths reports arguments of ignore_changes that name nothing, and warns of

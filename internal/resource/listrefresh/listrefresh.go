@@ -94,7 +94,7 @@ func (l *Lists) Unchanged(t *promise.Task, conn *providerclient.Conn, s lifecycl
 		l.cells[from] = cell
 	}
 	l.mu.Unlock()
-	found, circle := cell.Get(t, from, nil, func(*promise.Task) listed { return l.list(conn, s, from) })
+	found, _, circle := cell.Get(t, from, nil, func(*promise.Task) (listed, bool) { return l.list(conn, s, from), true })
 	if circle != nil {
 		return false // it asks nothing that could be one
 	}

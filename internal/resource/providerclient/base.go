@@ -30,13 +30,14 @@ func (b *Base) Variable(v *program.Variable) (cty.Value, diag.List) {
 }
 
 // Expand implements eval.Host: a block has the instances that its configuration says.
-func (*Base) Expand(_ *promise.Task, _ eval.Block, configured func() (eval.Expansion, diag.List)) (eval.Expansion, diag.List) {
+func (*Base) Expand(_ *promise.Task, _ eval.Block, configured func() (eval.Expansion, bool)) (eval.Expansion, bool) {
 	return configured()
 }
 
 // Program implements eval.Host.
-func (b *Base) Program(_ *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, diag.List) {
-	return b.Load(f, c, k)
+func (b *Base) Program(t *promise.Task, f *eval.Frame, c *program.Call, k addr.Key) (*program.Program, bool) {
+	p, diags := b.Load(f, c, k)
+	return p, t.Report(diags...)
 }
 
 // Call implements eval.Host.

@@ -19,7 +19,7 @@ import (
 // based has what every host has, and says nothing else.
 type based struct{ providerclient.Base }
 
-func (based) Resource(*promise.Task, *eval.Instance) (cty.Value, diag.List) { return cty.True, nil }
+func (based) Resource(*promise.Task, *eval.Instance) (cty.Value, bool) { return cty.True, true }
 
 // TestBase: what hosts embed answers what they don't.
 func TestBase(t *testing.T) {
@@ -41,15 +41,17 @@ func TestBase(t *testing.T) {
 		t.Error(v, diags)
 	}
 	want := eval.Expansion{Count: 3}
-	if e, diags := host.Expand(nil, eval.Block{}, func() (eval.Expansion, diag.List) { return want, diag.Bug.List("kept") }); e.Count != 3 || len(diags) != 1 {
-		t.Error(e, diags)
+	if e, ok := host.Expand(nil, eval.Block{}, func() (eval.Expansion, bool) { return want, false }); e.Count != 3 || ok {
+		t.Error(e, ok)
 	}
-	if p, diags := host.Program(nil, nil, &program.Call{}, addr.IntKey(1)); p != loaded || diags != nil {
-		t.Error(p, diags)
-	}
-	if p, diags := host.Program(nil, nil, &program.Call{}, addr.IntKey(2)); p != nil || !diags.HasErrors() {
-		t.Error(p, diags)
-	}
+	promise.NewRuntime(1).Do(func(task *promise.Task) {
+		if p, ok := host.Program(task, nil, &program.Call{}, addr.IntKey(1)); p != loaded || !ok {
+			t.Error(p, ok)
+		}
+		if p, ok := host.Program(task, nil, &program.Call{}, addr.IntKey(2)); p != nil || ok || !task.Reported().HasErrors() {
+			t.Error(p, ok, task.Reported())
+		}
+	})
 	b.Pool = providerclient.NewPool(t.Context(), fake.Catalog{testkit.Sim: fake.New()}, 1)
 	fn := &program.ProviderFunction{Full: "provider::sim::none", Name: "none", Provider: testkit.Sim}
 	if _, err := host.Call(nil, nil, fn, nil); err == nil || !strings.Contains(err.Error(), `no function named "none"`) {

@@ -116,17 +116,12 @@ type Pool struct {
 	data    data
 
 	mu    sync.Mutex
-	cells map[addr.ProviderConfig]*promise.Cell[opened]
+	cells map[addr.ProviderConfig]*promise.Cell[*Conn]
 	bare  map[addr.Provider]*starting
 	spare map[addr.Provider]provider.Provider // see Reuse
 	// live are the providers that run: those of instances by their address,
 	// and bare ones.
 	live map[any]provider.Provider
-}
-
-type opened struct {
-	conn  *Conn
-	diags diag.List
 }
 
 // starting is a provider that runs without configuration.
@@ -141,7 +136,7 @@ type starting struct {
 func NewPool(ctx context.Context, catalog provider.Catalog, limit int) *Pool {
 	return &Pool{
 		ctx: ctx, catalog: catalog, calls: ratelimit.New(ratelimit.Settings{AtOnce: limit}),
-		cells: map[addr.ProviderConfig]*promise.Cell[opened]{}, bare: map[addr.Provider]*starting{},
+		cells: map[addr.ProviderConfig]*promise.Cell[*Conn]{}, bare: map[addr.Provider]*starting{},
 		live: map[any]provider.Provider{}, unwatch: func() {},
 	}
 }
@@ -238,8 +233,8 @@ func (p *Pool) Batch(a addr.ProviderConfig, typ string) int {
 	if cell == nil {
 		return 0
 	}
-	if o, ok := cell.Peek(); ok && o.conn != nil {
-		if b, ok := o.conn.Provider.(provider.Batching); ok {
+	if conn, ok := cell.Peek(); ok && conn != nil {
+		if b, ok := conn.Provider.(provider.Batching); ok {
 			return b.Batches(p.ctx, typ).Apply
 		}
 	}
@@ -253,21 +248,15 @@ func (p *Pool) Open(t *promise.Task, pi *eval.ProviderInstance) *Conn {
 	p.mu.Lock()
 	cell := p.cells[pi.Addr]
 	if cell == nil {
-		cell = new(promise.Cell[opened])
+		cell = new(promise.Cell[*Conn])
 		p.cells[pi.Addr] = cell
 	}
 	p.mu.Unlock()
-	o, cycle := cell.Get(t, pi, nil, func(t *promise.Task) opened {
-		conn, diags := p.open(t, pi)
-		if conn == nil {
-			t.Fail()
-		}
-		return opened{conn, diags}
-	})
+	conn, _, cycle := cell.Get(t, pi, nil, func(t *promise.Task) (*Conn, bool) { return p.open(t, pi) })
 	if cycle != nil {
 		pi.Frame.Evaluator().Report(cycle)
 	}
-	return o.conn
+	return conn
 }
 
 // Node returns the cell of a provider instance that was asked for, or nil.
@@ -280,48 +269,45 @@ func (p *Pool) Node(a addr.ProviderConfig) *promise.Node {
 	return nil
 }
 
-func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, diag.List) {
+func (p *Pool) open(t *promise.Task, pi *eval.ProviderInstance) (*Conn, bool) {
 	schemas, diags := p.Schemas(pi.Addr.Provider)
 	if diags.HasErrors() {
-		return nil, p.at(pi, diags)
+		return nil, t.Report(p.at(pi, diags)...)
 	}
+	t.Report(diags...)
 	if pi.Decl != nil && pi.Decl.Mocked {
-		mock, more := p.mock(pi)
-		diags.Append(more)
-		if mock == nil {
-			return nil, diags
+		mock, diags := p.mock(pi)
+		if t.Report(diags...); mock == nil {
+			return nil, false
 		}
 		p.began(pi.Addr, mock)
-		return &Conn{Provider: mock, Addr: pi.Addr, Schemas: schemas, Config: cty.EmptyObjectVal, pool: p, at: apart(pi.Addr)}, diags
+		return &Conn{Provider: mock, Addr: pi.Addr, Schemas: schemas, Config: cty.EmptyObjectVal, pool: p, at: apart(pi.Addr)}, true
 	}
-	config, more := Config(t, pi, schemas)
-	diags.Append(more)
-	if more.HasErrors() || t.Current().Failed() {
-		return nil, diags
+	config, ok := Config(t, pi, schemas)
+	if !ok {
+		return nil, false
 	}
 	running := p.take(pi.Addr.Provider)
 	if running == nil {
-		p.away(func() { running, more = p.catalog.Start(p.ctx, pi.Addr.Provider) })
-		diags.Append(p.at(pi, more))
-	}
-	if more.HasErrors() {
-		return nil, diags
+		p.away(func() { running, diags = p.catalog.Start(p.ctx, pi.Addr.Provider) })
+		if !t.Report(p.at(pi, diags)...) {
+			return nil, false
+		}
 	}
 	conn := &Conn{Provider: running, Addr: pi.Addr, Schemas: schemas, Config: config, pool: p, at: apart(pi.Addr)}
 	p.began(pi.Addr, running)
 	if config.IsWhollyKnown() {
-		more = conn.ValidateConfig(p.ctx, config)
-		diags.Append(Locate(more, body(pi), pi.Addr.String()))
+		ok = t.Report(Locate(conn.ValidateConfig(p.ctx, config), body(pi), pi.Addr.String())...)
 	}
-	if !diags.HasErrors() {
-		p.away(func() { more = conn.Configure(p.ctx, config) })
-		diags.Append(Locate(more, body(pi), pi.Addr.String()))
+	if ok {
+		p.away(func() { diags = conn.Configure(p.ctx, config) })
+		ok = t.Report(Locate(diags, body(pi), pi.Addr.String())...)
 	}
-	if diags.HasErrors() {
+	if !ok {
 		p.CloseOne(pi.Addr)
-		return nil, diags
+		return nil, false
 	}
-	return conn, diags
+	return conn, true
 }
 
 // mock returns what stands in for a provider.
@@ -356,30 +342,26 @@ func body(pi *eval.ProviderInstance) *program.Body {
 
 // Config evaluates the configuration of a provider instance to a value
 // without marks. Ephemeral and sensitive values are allowed in it.
-func Config(t *promise.Task, pi *eval.ProviderInstance, schemas *provider.Schemas) (cty.Value, diag.List) {
+func Config(t *promise.Task, pi *eval.ProviderInstance, schemas *provider.Schemas) (cty.Value, bool) {
 	block := &schema.Block{}
 	if schemas.Provider != nil {
 		block = schemas.Provider.Block
 	}
+	before := t.Failures()
 	var v cty.Value
 	var hd hcl.Diagnostics
 	if pi.Decl == nil {
 		v, hd = block.Decode(hcl.EmptyBody(), nil)
 		if hd.HasErrors() {
-			var diags diag.List
-			diags.Add(BadConfiguration.New(diag.Error, "Provider %q requires explicit configuration. Add a provider block to the root module and configure the provider's required arguments as described in the provider documentation.", pi.Addr.Provider))
-			return cty.DynamicVal, diags
+			return cty.DynamicVal, t.Report(BadConfiguration.New(diag.Error, "Provider %q requires explicit configuration. Add a provider block to the root module and configure the provider's required arguments as described in the provider documentation.", pi.Addr.Provider))
 		}
 	} else {
 		v, hd = block.Decode(pi.Decl.Config.Body, pi.Context(t))
 	}
-	diags := eval.Diagnostics(hd)
-	if diags.HasErrors() {
-		t.Fail()
-	}
+	t.Report(eval.Diagnostics(hd)...)
 	pi.Frame.Evaluator().Facts.Secrets.AddMarked(block.MarkSensitive(v))
 	v, _ = v.UnmarkDeep()
-	return v, diags
+	return v, t.Failures() == before
 }
 
 // Locate turns the attribute paths in a provider's diagnostics into places
@@ -474,9 +456,12 @@ func (p *Pool) Function(t *promise.Task, f *eval.Frame, fn *program.ProviderFunc
 	var target provider.Provider
 	if fn.Alias != "" {
 		use := program.ProviderUse{LocalName: fn.LocalName, Alias: fn.Alias, Provider: fn.Provider, Explicit: true, Range: fn.Range}
-		pi, diags := f.ProviderOf(t, use, nil)
-		if err := diags.Err(); err != nil {
+		var pi *eval.ProviderInstance
+		if err := t.Collect(func() { pi, _ = f.ProviderOf(t, use, nil) }).Err(); err != nil {
 			return cty.DynamicVal, err
+		}
+		if pi == nil {
+			return cty.DynamicVal, nil
 		}
 		conn := p.Open(t, pi)
 		if conn == nil {
@@ -540,8 +525,7 @@ func (p *Pool) Diagnostics() diag.List {
 	defer p.mu.Unlock()
 	var diags diag.List
 	for _, a := range slices.SortedFunc(maps.Keys(p.cells), addr.ProviderConfig.Compare) {
-		o, _ := p.cells[a].Peek()
-		diags.Append(o.diags)
+		diags.Append(p.cells[a].Diagnostics())
 	}
 	return diags
 }

@@ -28,44 +28,40 @@ type Extent struct {
 }
 
 // ExtentOf reads what a list block says of that.
-func ExtentOf(t *promise.Task, i *eval.Instance) (Extent, diag.List) {
-	e := Extent{Limit: DefaultLimit, Known: true}
-	limit, diags := e.argument(t, i, "limit", i.Resource.Limit, cty.Number)
+func ExtentOf(t *promise.Task, i *eval.Instance) (e Extent, ok bool) {
+	e = Extent{Limit: DefaultLimit, Known: true}
+	limit, ok := e.argument(t, i, "limit", i.Resource.Limit, cty.Number)
 	if limit != cty.NilVal {
 		n, exact := limit.AsBigFloat().Int64()
 		if exact != big.Exact || n < 0 {
-			t.Fail()
-			diags.Add(BadList.As("Invalid limit argument").Error(i.Resource.Limit.Range(), "The limit is how many objects are found at most: a whole number that isn't negative."))
+			ok = t.Report(BadList.As("Invalid limit argument").Error(i.Resource.Limit.Range(), "The limit is how many objects are found at most: a whole number that isn't negative."))
 		}
 		e.Limit = n
 	}
-	whole, more := e.argument(t, i, "include_resource", i.Resource.Whole, cty.Bool)
-	diags.Append(more)
+	whole, fits := e.argument(t, i, "include_resource", i.Resource.Whole, cty.Bool)
 	e.Whole = whole != cty.NilVal && whole.True()
-	return e, diags
+	return e, ok && fits
 }
 
 // argument evaluates one of them. The value is NilVal where nothing follows from it.
-func (e *Extent) argument(t *promise.Task, i *eval.Instance, name string, expr *program.Expr, want cty.Type) (cty.Value, diag.List) {
+func (e *Extent) argument(t *promise.Task, i *eval.Instance, name string, expr *program.Expr, want cty.Type) (cty.Value, bool) {
 	if expr == nil {
-		return cty.NilVal, nil
+		return cty.NilVal, true
 	}
-	v, diags := eval.Evaluate(t, expr, i.Context(t, cty.NilVal))
-	if diags.HasErrors() || t.Current().Failed() {
-		return cty.NilVal, diags
+	v, ok := eval.Evaluate(t, expr, i.Context(t, cty.NilVal))
+	if !ok {
+		return cty.NilVal, false
 	}
 	v, _ = v.Unmark()
 	v, err := value.Convert(v, want)
 	switch {
 	case err != nil:
-		t.Fail()
-		diags.Add(BadList.As("Invalid "+name+" argument").Error(expr.Range(), "The value of %s isn't suitable: %s.", name, value.ErrorString("", err)))
-		return cty.NilVal, diags
+		return cty.NilVal, t.Report(BadList.As("Invalid "+name+" argument").Error(expr.Range(), "The value of %s isn't suitable: %s.", name, value.ErrorString("", err)))
 	case !v.IsKnown():
 		e.Known = false
-		return cty.NilVal, diags
+		return cty.NilVal, true
 	case v.IsNull():
-		return cty.NilVal, diags
+		return cty.NilVal, true
 	}
-	return v, diags
+	return v, true
 }

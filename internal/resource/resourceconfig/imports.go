@@ -19,41 +19,37 @@ type ImportName struct {
 	Identity cty.Value
 }
 
-// ImportNameOf evaluates what an import block names for one of its instances. The zero
-// value comes with errors, or where something failed that the block refers to. sch is the
+// ImportNameOf evaluates what an import block names for one of its instances. sch is the
 // schema of the target.
-func ImportNameOf(t *promise.Task, im *program.Import, f *eval.Frame, each *eval.Each, sch *schema.Schema) (ImportName, diag.List) {
-	const summary = "Invalid import id argument"
+func ImportNameOf(t *promise.Task, im *program.Import, f *eval.Frame, each *eval.Each, sch *schema.Schema) (ImportName, bool) {
+	wrong := diag.BadImport.As("Invalid import id argument")
 	expr := im.ID
 	if expr == nil {
 		expr = im.Identity
 	}
-	v, diags := eval.Evaluate(t, expr, f.Context(t, each, cty.NilVal))
-	if diags.HasErrors() || t.Current().Failed() {
-		return ImportName{}, diags
+	v, ok := eval.Evaluate(t, expr, f.Context(t, each, cty.NilVal))
+	if !ok {
+		return ImportName{}, false
 	}
 	v, marks := v.UnmarkDeep()
 	switch {
 	case value.HiddenMarks(marks):
-		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import ID must not be sensitive or ephemeral, since it is shown in the plan."))
+		return ImportName{}, t.Report(wrong.Error(expr.Range(), "The import ID must not be sensitive or ephemeral, since it is shown in the plan."))
 	case v.IsNull():
-		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import ID cannot be null."))
-	}
-	if diags.HasErrors() {
-		return ImportName{}, diags
+		return ImportName{}, t.Report(wrong.Error(expr.Range(), "The import ID cannot be null."))
 	}
 	if im.ID == nil {
-		identity, more := importIdentity(v, im, sch)
-		return ImportName{Identity: identity}, append(diags, more...)
+		identity, diags := importIdentity(v, im, sch)
+		return ImportName{Identity: identity}, t.Report(diags...)
 	}
 	id, err := value.Convert(v, cty.String)
 	switch {
 	case err != nil:
-		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import ID value is unsuitable: %s.", value.ErrorString("", err)))
+		return ImportName{}, t.Report(wrong.Error(expr.Range(), "The import ID value is unsuitable: %s.", value.ErrorString("", err)))
 	case id.IsKnown() && id.AsString() == "":
-		diags.Add(diag.BadImport.As(summary).Error(expr.Range(), "The import ID value evaluates to an empty string, please provide a non-empty value."))
+		return ImportName{}, t.Report(wrong.Error(expr.Range(), "The import ID value evaluates to an empty string, please provide a non-empty value."))
 	}
-	return ImportName{ID: id}, diags
+	return ImportName{ID: id}, true
 }
 
 // importIdentity converts the identity to the type that the schema declares.

@@ -37,23 +37,22 @@ type Config struct {
 
 // Configure evaluates the configuration of an instance against its
 // schema and takes the marks off.
-func Configure(t *promise.Task, i *eval.Instance, sch *schema.Schema) (Config, diag.List) {
+func Configure(t *promise.Task, i *eval.Instance, sch *schema.Schema) (Config, bool) {
 	return ForCaller(t, i, sch, cty.NilVal)
 }
 
 // ForCaller is Configure for an action. caller is the value of the instance around
 // whose change it is invoked, NilVal without.
-func ForCaller(t *promise.Task, i *eval.Instance, sch *schema.Schema, caller cty.Value) (Config, diag.List) {
+func ForCaller(t *promise.Task, i *eval.Instance, sch *schema.Schema, caller cty.Value) (Config, bool) {
+	before := t.Failures()
 	ctx := i.Context(t, caller)
 	v, hd := sch.Block.Decode(i.Resource.Config.Body, ctx)
 	if hd.HasErrors() {
 		arguments, blocks := program.Meta(i.Addr.Name.Mode)
 		schema.ProposeBeside(hd, i.Resource.Config.Body, arguments, blocks)
 	}
-	diags := eval.Diagnostics(hd)
-	if diags.HasErrors() {
-		t.Fail()
-		return Config{Value: cty.DynamicVal}, diags
+	if !t.Report(eval.Diagnostics(hd)...) {
+		return Config{Value: cty.DynamicVal}, false
 	}
 	unmarked, pvms := value.UnmarkDeepPaths(v)
 	if len(i.Resource.Config.Refs) > 0 && !value.WhollyKnown(unmarked) {
@@ -64,18 +63,16 @@ func ForCaller(t *promise.Task, i *eval.Instance, sch *schema.Schema, caller cty
 			continue
 		}
 		if a := contract.AttributeAt(sch.Block, pvm.Path); a == nil || !a.WriteOnly {
-			diags.Add(diag.Ephemeral.Error(schema.FindRange(i.Resource.Config.Body, pvm.Path), "Ephemeral values are not valid for %q, because it is not a write-only attribute and must be persisted to state.", value.PathName(pvm.Path)))
-			t.Fail()
+			t.Report(diag.Ephemeral.Error(schema.FindRange(i.Resource.Config.Body, pvm.Path), "Ephemeral values are not valid for %q, because it is not a write-only attribute and must be persisted to state.", value.PathName(pvm.Path)))
 		}
 	}
 	if path, found := value.Unwritable(unmarked); found {
-		diags.Add(eval.NumberStored.Error(schema.FindRange(i.Resource.Config.Body, path), "The value of %q is infinite or has too many digits to be written to a plan or state. Check the calculation that it comes from.", value.PathName(path)))
-		t.Fail()
+		t.Report(eval.NumberStored.Error(schema.FindRange(i.Resource.Config.Body, path), "The value of %q is infinite or has too many digits to be written to a plan or state. Check the calculation that it comes from.", value.PathName(path)))
 	}
 	if known := i.Frame.Evaluator().Facts.Secrets; known != nil && (len(pvms) > 0 || sch.Block.HasSensitive()) {
 		known.AddMarked(sch.Block.MarkSensitive(v))
 	}
-	return Config{unmarked, value.PathsMarked(pvms, value.Sensitive)}, diags
+	return Config{unmarked, value.PathsMarked(pvms, value.Sensitive)}, t.Failures() == before
 }
 
 // SensitiveArguments are the paths of what is sensitive in the configuration of an instance,
@@ -144,27 +141,27 @@ func (c Config) Kept(sch *schema.Schema) cty.Value {
 }
 
 // Wanted evaluates the condition of a trigger of an instance: it is true without one, and
-// unknown where 't be known yet.
-func Wanted(t *promise.Task, i *eval.Instance, of *program.Trigger) (cty.Value, diag.List) {
+// unknown where it can't be known yet.
+func Wanted(t *promise.Task, i *eval.Instance, of *program.Trigger) (cty.Value, bool) {
 	if of.Condition == nil {
-		return cty.True, nil
+		return cty.True, true
 	}
-	v, diags := eval.Evaluate(t, of.Condition, i.Context(t, cty.NilVal))
-	if diags.HasErrors() || t.Current() != nil && t.Current().Failed() {
-		return cty.UnknownVal(cty.Bool), diags
+	v, ok := eval.Evaluate(t, of.Condition, i.Context(t, cty.NilVal))
+	if !ok {
+		return cty.UnknownVal(cty.Bool), false
 	}
 	v, marks := v.Unmark()
 	wanted, err := convert.Convert(v, cty.Bool)
+	wrong := diag.BadCondition.As("Invalid condition expression")
 	switch {
 	case err != nil:
-		diags.Add(diag.BadCondition.As("Invalid condition expression").Error(of.Condition.Range(), "Whether actions are invoked has to be true or false: %s.", value.ErrorString("", err)))
+		ok = t.Report(wrong.Error(of.Condition.Range(), "Whether actions are invoked has to be true or false: %s.", value.ErrorString("", err)))
 	case wanted.IsKnown() && wanted.IsNull():
-		diags.Add(diag.BadCondition.As("Invalid condition expression").Error(of.Condition.Range(), "Whether actions are invoked has to be true or false, and this is null."))
+		ok = t.Report(wrong.Error(of.Condition.Range(), "Whether actions are invoked has to be true or false, and this is null."))
 	case value.HiddenMarks(marks):
-		diags.Add(diag.BadCondition.As("Invalid condition expression").Error(of.Condition.Range(), "Whether actions are invoked is seen in the plan, so it can't follow from a sensitive or ephemeral value."))
+		ok = t.Report(wrong.Error(of.Condition.Range(), "Whether actions are invoked is seen in the plan, so it can't follow from a sensitive or ephemeral value."))
 	default:
-		return wanted, diags
+		return wanted, true
 	}
-	t.Fail()
-	return cty.UnknownVal(cty.Bool), diags
+	return cty.UnknownVal(cty.Bool), ok
 }
