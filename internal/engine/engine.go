@@ -12,6 +12,7 @@ import (
 	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/core/secret"
 	"weir.dev/weir/internal/lang/fsfuncs"
+	"weir.dev/weir/internal/lang/lint"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan/event"
@@ -49,6 +50,8 @@ type World struct {
 	// default.
 	TemplateDepth int
 	Sink          event.Sink
+	// Lint are the rules that validation also applies; nil for none.
+	Lint *lint.Rules
 	// Secrets learns which values must not be shown; nil for nobody.
 	Secrets *secret.Known
 }

@@ -18,6 +18,7 @@ import (
 	"weir.dev/weir/internal/engine/validate"
 	"weir.dev/weir/internal/eval/deprecated"
 	functions "weir.dev/weir/internal/lang/function"
+	"weir.dev/weir/internal/lang/lint"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
@@ -41,10 +42,18 @@ func Validate(ctx context.Context, c *Config) diag.List {
 func (c *Config) validate(ctx context.Context, pool *providerclient.Pool, planned, partial bool) (diags diag.List) {
 	ctx, span := trace.Begin(ctx, trace.Stage, "validate")
 	defer func() { span.End(diags.HasErrors()) }()
-	return validate.Run(ctx, validate.Input{
+	diags = validate.Run(ctx, validate.Input{
 		Base: c.base(nil, pool), Tree: c.Tree, Instances: c.expansion, Planned: planned, Partial: partial,
 		Facts: c.facts(cty.UnknownVal(cty.Bool), functions.Env{Pure: true, PlanTimestamp: c.noTimestamp}),
 	})
+	return append(diags, lint.Check(c.Tree, c.World.Lint, func(r *program.Resource) cty.Type {
+		if all, _ := pool.Schemas(r.Provider.Provider); all != nil {
+			if s := all.Resource(r.Name.Mode, r.Name.Type); s != nil && s.Block != nil {
+				return s.Block.ImpliedType()
+			}
+		}
+		return cty.DynamicPseudoType
+	})...)
 }
 
 // ValidateBeside adds what Validate finds to the problems of loading a configuration, so that

@@ -9,6 +9,7 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/incremental/planinputs"
 	"weir.dev/weir/internal/lang/fsfuncs"
+	"weir.dev/weir/internal/lang/lint"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
@@ -36,6 +37,8 @@ type Loading struct {
 	Record bool
 	// Workspace is the one that the configuration sees, empty for the selected one.
 	Workspace string
+	// Lint are the rules that validation also applies; nil for none.
+	Lint *lint.Rules
 	// Queries: the query files are loaded, too.
 	Queries bool
 
@@ -267,6 +270,7 @@ func (d *Directory) World(ctx context.Context, l Loading) (engine.World, diag.Li
 		Parallelism: l.Parallelism, Calls: calls, Lists: lists,
 		Sink:    l.Sink,
 		Secrets: d.Secrets,
+		Lint:    l.Lint,
 
 		TemplateDepth: depth,
 	}, diags

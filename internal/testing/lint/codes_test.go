@@ -25,7 +25,7 @@ func TestCodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heading := regexp.MustCompile("^## `([a-z-]+)`: (.*)$")
+	heading := regexp.MustCompile("^## `([a-z:-]+)`: (.*)$")
 	described := map[string]bool{}
 	pages, err := filepath.Glob("../../../docs/diagnostics/*.md")
 	if err != nil {

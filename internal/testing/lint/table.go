@@ -116,7 +116,7 @@ var table = []row{
 	// what people see and type
 	{"ui/", "core/ plan plan/event ui/", ""},
 	{"ui/cli", "*", ""}, // beside, it prints pages of docs
-	{"ui/flags", "cliconfig workspace/environment workspace/planoptions workspace/lockedstate workspace/statemgr state/storage", ""},
+	{"ui/flags", "cliconfig lang/lint workspace/environment workspace/planoptions workspace/lockedstate workspace/statemgr state/storage", ""},
 	{"ui/output", "eval/deprecated plan/why", ""},
 	{"ui/approval", "plan/why", ""},
 	{"ui/snapshot", "moduletest/testfile", "engine/"},

@@ -59,6 +59,7 @@ var refreshCommand = &command{
 		var a applying
 		a.state.Register(fs)
 		a.vars.Register(fs)
+		flags.Lint(fs, &a.lint)
 		flags.Stream(fs, e.Screen)
 		flags.Input(fs, &e.input)
 		a.RegisterScope(fs, "Refresh")

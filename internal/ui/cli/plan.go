@@ -5,6 +5,7 @@ import (
 	"flag"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/lang/lint"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/sys/buildinfo"
 	"weir.dev/weir/internal/ui/flags"
@@ -36,12 +37,14 @@ type planning struct {
 	out      string
 	generate string
 	detailed bool
+	lint     *lint.Rules
 }
 
 func (p *planning) register(e *env, fs *flag.FlagSet) {
 	p.Plan.Register(fs)
 	p.state.Register(fs)
 	p.vars.Register(fs)
+	flags.Lint(fs, &p.lint)
 	flags.Stream(fs, e.Screen)
 	flags.Input(fs, &e.input)
 	flags.RemoteVersion(fs)
@@ -97,7 +100,7 @@ func (p *planning) options(e *env, command string) (planoptions.Planning, diag.L
 // opening is what the flags say of the configuration and the state.
 func (p *planning) opening(e *env, command string) workspace.Opening {
 	return workspace.Opening{
-		Loading:   workspace.Loading{Vars: p.vars, Parallelism: p.Parallelism, Sink: e.Sink(), Ask: e.asker(), Record: p.out != ""},
+		Loading:   workspace.Loading{Vars: p.vars, Parallelism: p.Parallelism, Sink: e.Sink(), Ask: e.asker(), Record: p.out != "", Lint: p.lint},
 		State:     p.state.Options(),
 		Operation: command, Partly: command == "plan" && p.IsPlainAuto() && p.out+p.generate == "" && !e.JSON,
 	}

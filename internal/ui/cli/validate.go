@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"weir.dev/weir/internal/lang/lint"
 	"weir.dev/weir/internal/ui/flags"
 	"weir.dev/weir/internal/ui/output"
 	"weir.dev/weir/internal/ui/view/ansi"
@@ -20,9 +21,11 @@ var validateCommand = &command{
 		vars.Register(fs)
 		e.registerTests(fs)
 		untested := fs.Bool("no-tests", false, "Don't check test files.")
+		var rules *lint.Rules
+		flags.Lint(fs, &rules)
 		queries := fs.Bool("query", false, "Also check query files.")
 		return func(ctx context.Context, _ []string) int {
-			return e.validate(ctx, workspace.Loading{Vars: vars, Queries: *queries}, *untested)
+			return e.validate(ctx, workspace.Loading{Vars: vars, Queries: *queries, Lint: rules}, *untested)
 		}
 	},
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/lang/lint"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/ui/commands"
 	"weir.dev/weir/internal/ui/output"
@@ -72,6 +73,14 @@ func (o *Plan) Register(fs *flag.FlagSet) {
 	fs.Var((*commands.Texts)(&o.Replace), "replace", "Replace the instance or pattern `ADDRESS` even without a change; repeatable.")
 	fs.Var((*commands.Texts)(&o.Invoke), "invoke", "Only invoke the action at `ADDRESS`.")
 	Parallelism(fs, &o.Parallelism)
+}
+
+// Lint registers the flag that chooses rules.
+func Lint(fs *flag.FlagSet, rules **lint.Rules) {
+	fs.Func("lint", "Also warn of likely mistakes, by the rules in `LIST`: all, core:confusing, !core:quotedref and so on.", func(text string) (err error) {
+		*rules, err = lint.Parse(text)
+		return err
+	})
 }
 
 // Refreshed registers the flags of plans that scripts may give refresh too, where the other
