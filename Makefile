@@ -123,8 +123,10 @@ figures: ## what the tree looks like in numbers: method sets, fields, imports, l
 HISTORIES ?= 10000
 HOURS ?= 0
 SOAK ?= 1
-soak: ## simulated histories with crashes, lost answers and other engines: HISTORIES=10000, or HOURS=8; SOAK=SEED is the first
+GRIDS ?= 20000
+soak: ## simulated histories with crashes, lost answers and other engines: HISTORIES=10000, or HOURS=8; and with references between instances: GRIDS=20000; SOAK=SEED is the first
 	go test -count=1 -timeout 0 -v -run TestHistories ./internal/testing/simulation -args -seed $(SOAK) -histories $(HISTORIES) -hours $(HOURS)
+	go test -count=1 -timeout 0 -v -run TestGrids ./internal/testing/simtest -args -first $(SOAK) -grids $(GRIDS)
 
 reference: ## write docs/reference anew, from the table of commands
 	go run ./cmd/reference -pages docs/reference

@@ -205,7 +205,7 @@ func tooLarge(expr *program.Expr, v cty.Value, s *scope) diag.List {
 func (f *Frame) Depend(t *promise.Task, refs []*program.Ref) {
 	for _, ref := range refs {
 		if ref.Kind == program.RefCall && ref.Attr == "" {
-			if child := f.NamedCall(t, nil, ref); child != nil {
+			if child := f.NamedCall(t, ref); child != nil {
 				child.all(t, &ref.Range)
 			} else {
 				f.closed(t, ref.Call, &ref.Range)
@@ -216,47 +216,80 @@ func (f *Frame) Depend(t *promise.Task, refs []*program.Ref) {
 	}
 }
 
-// NamedCall returns the instance of a module call that a reference names by a key that can be
-// evaluated in the context, or nil where it names all of them. Without a context the key has
-// to be constant.
-func (f *Frame) NamedCall(t *promise.Task, ctx *hcl.EvalContext, ref *program.Ref) *Frame {
+// NamedCall returns the instance of a module call that a reference names by a constant key, or
+// nil where it names all of them.
+func (f *Frame) NamedCall(t *promise.Task, ref *program.Ref) *Frame {
 	if ref.Key == nil || f.ev.Modular {
 		return nil
 	}
-	fs := f.frames(t, ref.Call, &ref.Range)
-	if fs.Unknown {
-		return nil
+	if one, exact := f.NamedCalls(t, nil, ref); exact && len(one) == 1 {
+		return one[0]
 	}
-	var k addr.Key
-	ok := false
-	t.Try(func(*promise.Task) { k, ok = keyIn(ref.Key, ctx, fs.Kind) })
-	if !ok {
-		return nil
-	}
-	return fs.find(k)
+	return nil
 }
 
-// keyIn evaluates the key of a reference to instances of that kind. It reports
-// false where the key is unknown, doesn't fit, or can't be evaluated in the context.
-func keyIn(expr hcl.Expression, ctx *hcl.EvalContext, kind Kind) (addr.Key, bool) {
-	if ctx == nil && len(program.References(expr))+len(expr.Variables()) > 0 {
-		return addr.NoKey, false
+// NamedCalls returns the instances of a module call that a reference names where the context is
+// that of its expression, as Named does for a resource.
+func (f *Frame) NamedCalls(t *promise.Task, ctx *hcl.EvalContext, ref *program.Ref) (list []*Frame, exact bool) {
+	fs := f.frames(t, ref.Call, &ref.Range)
+	return pick(fs, f.Calls(t, ref.Call, &ref.Range), ref.Key, ctx)
+}
+
+// pick returns the member with the key, none where the key can't be evaluated or nothing has it,
+// and all of them and false where the key isn't known.
+func pick[T comparable](m members[T], all []T, key hcl.Expression, ctx *hcl.EvalContext) (list []T, exact bool) {
+	if key == nil || m.Unknown || m.Kind == Single {
+		return all, false
+	}
+	var none T
+	switch k, is := keyIn(key, ctx, m.Kind); {
+	case is == keyUnknown:
+		return all, false
+	case is == keyKnown && m.find(k) != none:
+		return []T{m.find(k)}, true
+	}
+	return nil, true
+}
+
+type keyState uint8
+
+const (
+	keyUnknown keyState = iota // or it depends on more than the context
+	keyKnown
+	keyFails
+)
+
+// keyIn evaluates the key of a reference to instances of that kind. Without a context it has
+// to be constant.
+func keyIn(expr hcl.Expression, ctx *hcl.EvalContext, kind Kind) (addr.Key, keyState) {
+	loops := len(expr.Variables()) > 0 // variables of for expressions and dynamic blocks
+	if ctx == nil && (loops || len(program.References(expr)) > 0) {
+		return addr.NoKey, keyUnknown
 	}
 	v, diags := expr.Value(ctx)
 	if diags.HasErrors() {
-		return addr.NoKey, false
+		if loops {
+			return addr.NoKey, keyUnknown
+		}
+		return addr.NoKey, keyFails
 	}
 	want := cty.Number
 	if kind == Keyed {
 		want = cty.String
 	}
 	v, _ = v.Unmark()
+	if !v.IsKnown() {
+		return addr.NoKey, keyUnknown
+	}
 	v, err := convert.Convert(v, want)
-	if err != nil || v.IsNull() || !v.IsKnown() {
-		return addr.NoKey, false
+	if err != nil || v.IsNull() {
+		return addr.NoKey, keyFails
 	}
 	k, err := KeyOf(v)
-	return k, err == nil
+	if err != nil {
+		return addr.NoKey, keyFails
+	}
+	return k, keyKnown
 }
 
 // touch reads all that the reference may come to: any instance of what it
@@ -275,11 +308,9 @@ func (f *Frame) read(t *promise.Task, ref *program.Ref) {
 	case program.RefResource:
 		if ref.Key != nil && !f.ev.Modular {
 			in := f.instances(t, ref.Resource, &ref.Range)
-			if k, ok := keyIn(ref.Key, nil, in.Kind); ok && !in.Unknown {
-				if named := in.find(k); named != nil {
-					named.present(t, &ref.Range)
-					return
-				}
+			if one, exact := pick(in, in.list, ref.Key, nil); exact && len(one) == 1 {
+				one[0].present(t, &ref.Range)
+				return
 			}
 		}
 		f.whole(t, ref.Resource, &ref.Range)

@@ -106,6 +106,9 @@ func (i *Instance) Named(t *promise.Task, ref *program.Ref, repeats bool) (list 
 	in := i.Frame.instances(t, ref.Resource, nil)
 	if ref.Key != nil {
 		t.Try(func(t *promise.Task) { list, exact = i.Frame.Named(t, i.Context(t, cty.NilVal), ref) })
+		if len(list) == 0 {
+			return in.list, false
+		}
 		return list, exact
 	}
 	if repeats && !in.Unknown && in.Kind != Single {
@@ -117,17 +120,11 @@ func (i *Instance) Named(t *promise.Task, ref *program.Ref, repeats bool) (list 
 }
 
 // Named returns the instances that a reference to a resource names where the context is that
-// of its expression, as Instance.Named does.
+// of its expression: all of them and false where its key isn't known, and none where the key
+// can't be evaluated or none has it.
 func (f *Frame) Named(t *promise.Task, ctx *hcl.EvalContext, ref *program.Ref) (list []*Instance, exact bool) {
 	in := f.instances(t, ref.Resource, nil)
-	if ref.Key != nil && !in.Unknown && in.Kind != Single {
-		if k, ok := keyIn(ref.Key, ctx, in.Kind); ok {
-			if named := in.find(k); named != nil {
-				return []*Instance{named}, true
-			}
-		}
-	}
-	return in.list, false
+	return pick(in, in.list, ref.Key, ctx)
 }
 
 // Read makes what the task computes depend on the instance without using its value.

@@ -68,6 +68,9 @@ type Input struct {
 	// that was imported and not applied since depends on. The state has no
 	// dependencies of it.
 	Written func(addr.Instance) []addr.Resource
+	// Meant are the instances that the block of an instance names, by resource. A resource
+	// without a list is named as a whole.
+	Meant func(*eval.Instance) map[addr.Resource][]addr.Instance
 }
 
 // An Asked is an invocation that somebody has asked for.
@@ -501,12 +504,13 @@ func (b *builder) addStateEdges(p *plan.Plan) {
 		if o.Stored == nil {
 			continue
 		}
-		deps := o.Stored.Dependencies
-		if len(deps) == 0 && o.Stored.Uses == nil && b.in.Mode == plan.Destroy && o.Addr.Name.Mode == addr.Managed {
-			deps = b.in.Written(o.Addr.Instance)
-		}
+		deps := b.dependenciesOf(o)
 		uses := o.Stored.Uses
-		if c := o.Change; uses == nil && p != nil && c != nil && len(c.Uses) > 0 && !c.Moved() && slices.Equal(deps, p.DependenciesOf(c)) && circular()[o.Previous.Resource.Erase()] {
+		switch c := o.Change; {
+		case uses != nil || p == nil || c == nil || c.Moved() || len(deps) == 0:
+		case b.in.Mode == plan.Destroy && o.Instance != nil && circular()[o.Previous.Resource.Erase()]:
+			uses = narrowed(deps, b.in.Meant(o.Instance))
+		case len(c.Uses) > 0 && slices.Equal(deps, p.DependenciesOf(c)) && circular()[o.Previous.Resource.Erase()]:
 			uses = p.UsesOf(c)
 		}
 		one := func(at addr.Instance) {
@@ -524,6 +528,33 @@ func (b *builder) addStateEdges(p *plan.Plan) {
 		}
 		Needed(*o.Previous, deps, uses, there, some, one, all)
 	}
+}
+
+// dependenciesOf are the stored dependencies of an object; in a plan to destroy those of its
+// block where none are stored.
+func (b *builder) dependenciesOf(o *Object) []addr.Resource {
+	deps := o.Stored.Dependencies
+	if len(deps) == 0 && o.Stored.Uses == nil && b.in.Mode == plan.Destroy && o.Addr.Name.Mode == addr.Managed {
+		deps = b.in.Written(o.Addr.Instance)
+	}
+	return deps
+}
+
+// narrowed narrows stored dependencies to the instances that a block names, nil where it names
+// other resources too: then it isn't what the object was made of.
+func narrowed(deps []addr.Resource, meant map[addr.Resource][]addr.Instance) []state.Uses {
+	for of := range meant {
+		if !slices.Contains(deps, of) {
+			return nil
+		}
+	}
+	uses := []state.Uses{}
+	for _, dep := range deps {
+		if list, ok := meant[dep]; !ok || list != nil {
+			uses = append(uses, state.Uses{Resource: dep, Instances: list})
+		}
+	}
+	return uses
 }
 
 // inCircles are the resources whose stored dependencies lead back to them, where the state
@@ -544,13 +575,17 @@ func (b *builder) inCircles() map[addr.Resource]bool {
 	}
 	narrowed := map[int]bool{}
 	for _, o := range b.objects {
-		if o.Stored == nil || len(o.Stored.Dependencies) == 0 {
+		if o.Stored == nil {
+			continue
+		}
+		deps := b.dependenciesOf(o)
+		if len(deps) == 0 {
 			continue
 		}
 		from := of(o.Previous.Resource.Erase())
 		narrowed[from] = narrowed[from] || o.Stored.Uses != nil
 		var list []int
-		for _, dep := range o.Stored.Dependencies {
+		for _, dep := range deps {
 			list = append(list, of(dep))
 		}
 		if !slices.Equal(list, last[from]) { // instances of a block mostly have the same

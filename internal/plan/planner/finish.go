@@ -104,6 +104,7 @@ func (r *run) arranging(objects []*object) graphbuilder.Input {
 			}
 			return nil
 		},
+		Meant: r.meant,
 	}
 }
 

@@ -130,7 +130,7 @@ func (r *run) losesWithin(t *promise.Task, f *eval.Frame, ref *program.Ref) *pla
 	if ref.Kind != program.RefCall || ref.Attr != "" {
 		return nil
 	}
-	child := f.NamedCall(t, nil, ref)
+	child := f.NamedCall(t, ref)
 	if child == nil {
 		return nil
 	}

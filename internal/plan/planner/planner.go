@@ -259,7 +259,7 @@ func newRun(ctx context.Context, in Input) *run {
 	r.root = ev.NewRoot(in.Tree.Program)
 	r.references = sync.OnceValue(func() *refgraph.Of { return refgraph.In(in.Tree) })
 	r.waiting = newSearch(r.isDeferred)
-	r.excluded = &exclusion{run: r, known: map[any]bool{}}
+	r.excluded = &exclusion{run: r, known: map[place]bool{}}
 	r.needed = r.prior.Snapshot.Behind(r.Needed)
 	read := r.references
 	if in.Mode == plan.Destroy {

@@ -177,6 +177,11 @@ func (r *runner) settled() *Failure {
 	if diags.HasErrors() {
 		return r.fail("second plan: "+firstError(diags), "%s", problems(diags))
 	}
+	return r.isSettled(p)
+}
+
+// isSettled checks that a plan after an apply finds nothing to do.
+func (r *runner) isSettled(p *plan.Plan) *Failure {
 	for _, c := range p.Changes {
 		if c.Action != plan.NoOp && c.Reason != plan.ReadCheckNested || c.Moved() || c.Importing != nil {
 			return r.fail("second plan isn't empty", "%s\n%s%#v\n%#v", r.world, printed(p), unmark(c.Before), unmark(c.After))
