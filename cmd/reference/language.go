@@ -311,7 +311,7 @@ var testBlocks = []block{
 			"assert":            "A condition with its message.",
 			"variables":         "Values for the input variables of the module.",
 			"module":            "Another module to run.",
-			"backend":           "Where the state of the run is stored. The label is the type of the backend.",
+			"backend":           "Rejected with an explanation: tests store their states in memory.",
 			"override_resource": "Values for a resource, in this run.",
 			"override_data":     "Values for a data source, in this run.",
 			"override_module":   "Outputs for a module call, in this run.",

@@ -15,7 +15,7 @@ import (
 var recoverCommand = &command{
 	Name:     "recover",
 	Synopsis: "Resolve objects in doubt after an interrupted run",
-	Long:     "Saves the results in the journal of an interrupted run, and lists objects in doubt: the provider got a request to create them and gave no answer. weir doesn't create them again until you resolve each one. Without options, recover only lists them.",
+	Long:     "Saves the results in the journal of an interrupted run, and lists objects in doubt. A provider got a request to create each of them and gave no answer. weir doesn't create them again until you resolve each one. Without options, recover only lists them.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var r recovering
 		r.state.Register(fs)
