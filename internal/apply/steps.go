@@ -119,9 +119,8 @@ func (r *run) finalize(t *promise.Task, s *step) (f finalized, ok bool) {
 	if f.prior = r.priorOf(f.op); f.prior.Exists() {
 		f.config.Sensitive = instance.Sensitive(f.op.instance.Resource, r.object(*s.Object), config)
 	}
-	var diags diag.List
-	f.planned, diags = r.finalPlan(t, f.op, f.prior, config)
-	return f, t.Report(r.locate(f.op.instance, *s.Object, diags)...)
+	f.planned, ok = r.finalPlan(t, f.op, f.prior, config)
+	return f, ok
 }
 
 // finalizeEarly makes a replacement ready before anything is deleted for it.
@@ -212,25 +211,24 @@ func (r *run) priorOf(op operation) lifecycle.Object {
 
 // finalPlan plans again with the final configuration and holds the result to
 // what was shown.
-func (r *run) finalPlan(t *promise.Task, op operation, prior lifecycle.Object, config resourceconfig.Config) (lifecycle.Planned, diag.List) {
+func (r *run) finalPlan(t *promise.Task, op operation, prior lifecycle.Object, config resourceconfig.Config) (p lifecycle.Planned, ok bool) {
 	res := op.instance.Resource
-	var p lifecycle.Planned
-	var diags diag.List
+	report := func(l diag.List) bool { return t.Report(r.locate(op.instance, op.change.Addr, l)...) }
 	if !config.Value.IsWhollyKnown() {
-		diags.Add(diag.Bug.As("Configuration contains unknown value").New(diag.Error, "The configuration of %s still has values that aren't known, although everything it depends on is done. This is a bug in weir.", op.change.Addr))
-		return p, diags
+		return p, report(diag.Bug.As("Configuration contains unknown value").List("The configuration of %s still has values that aren't known, although everything it depends on is done. This is a bug in weir.", op.change.Addr))
 	}
 	if p, ok := asShown(op, prior); ok {
-		return p, nil
+		return p, true
 	}
+	var diags diag.List
 	op.conn.AskOf(t, r.commands, ratelimit.Plan, op.subject, func(s lifecycle.Subject) diag.List {
 		p, diags = s.Plan(r.ctx, lifecycle.PlanInput{
 			Prior: prior, Config: config.Value, Ignore: program.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll,
 		})
 		return diags
 	})
-	if diags.HasErrors() {
-		return p, diags
+	if !report(diags) {
+		return p, false
 	}
 	var inconsistent diag.List
 	switch {
@@ -246,8 +244,7 @@ func (r *run) finalPlan(t *promise.Task, op operation, prior lifecycle.Object, c
 			inconsistent = lifecycle.InconsistentFinalPlan.As("Files changed during apply").List("Functions of the configuration read these files, which have changed since the plan was made:\n  - %s\n\nWith what they have now the change of %s isn't the planned one any more, so it isn't made. Plan again. To apply what the plan has read, save the plan with -out and apply that.", strings.Join(changed, "\n  - "), op.change.Addr)
 		}
 	}
-	diags.Append(inconsistent)
-	return p, diags
+	return p, report(inconsistent)
 }
 
 // asShown is the final plan where it can only be the one that was shown: all of that

@@ -29,7 +29,40 @@ resource "sim_object" "c" {
 // TestRules has for each rule of planning what was applied before, what is planned
 // then, and which changes or problems that makes.
 func TestRules(t *testing.T) {
+	none := func(t *testing.T, _ *engine.Config, p *plan.Plan) {
+		if len(p.Changes) > 0 {
+			t.Errorf("changes of what has failed, or reads it:\n%s", testkit.Changes(p))
+		}
+	}
 	testkit.Rules(t, []testkit.Rule{
+		{Rule: "a condition that is null fails the variable and what reads it", After: `variable "v" {
+  default = "x"
+  validation {
+    condition     = var.v == "x" ? null : true
+    error_message = "No."
+  }
+}
+resource "sim_object" "a" { name = var.v }`, Problems: "Invalid condition result", See: none},
+		{Rule: "a condition that is null fails the object and what reads it", After: `resource "sim_object" "a" {
+  name = "a"
+  lifecycle {
+    precondition {
+      condition     = path.root == "" ? true : null
+      error_message = "No."
+    }
+  }
+}
+resource "sim_object" "b" {
+  name   = "b"
+  parent = sim_object.a.id
+}`, Problems: "Invalid condition result", See: none},
+		{Rule: "a condition that is null in a check is a warning", After: `resource "sim_object" "a" { name = "a" }
+check "c" {
+  assert {
+    condition     = sim_object.a.name == "a" ? null : true
+    error_message = "No."
+  }
+}`, Want: "create sim_object.a"},
 		{Rule: "what isn't there is created", After: one, Want: "create sim_object.a"},
 		{Rule: "what is as configured stays", Before: one, After: one},
 		{Rule: "what is gone from the configuration is deleted", Before: one, After: "", Want: "delete sim_object.a delete_because_no_resource_config"},

@@ -120,6 +120,10 @@ func (a *asking) ask(t *promise.Task) (*plan.Listing, bool) {
 	a.tell(event.ListStart, listing, nil)
 	request := provider.ListRequest{Type: i.Addr.Name.Type, Config: config.Value, Objects: extent.Whole || a.Generate, Limit: extent.Limit}
 	var problems diag.List
+	name := ""
+	if a.Generate {
+		name = a.name(t)
+	}
 	size := 0 // of what the provider said, which may be without end
 	a.conn.Ask(a.Context, providerclient.Once, i.Addr.Name, func() diag.List {
 		if extent.Limit == 0 {
@@ -137,7 +141,7 @@ func (a *asking) ask(t *promise.Task) (*plan.Listing, bool) {
 			if r.Identity == cty.NilVal && len(r.Diags) > 0 {
 				return true // a warning by itself
 			}
-			found, wrong := a.found(t, r, len(listing.Found))
+			found, wrong := a.found(name, r, len(listing.Found))
 			problems.Append(wrong)
 			if found == nil {
 				return false
@@ -176,9 +180,9 @@ func (a *asking) tell(kind event.Kind, l *plan.Listing, found *plan.Found) {
 	}
 }
 
-// found holds an answer to the schema. It is nil after an error; number is how many there
-// were before.
-func (a *asking) found(t *promise.Task, r provider.ListResult, number int) (*plan.Found, diag.List) {
+// found holds an answer to the schema. It is nil after an error; name begins the names of what is
+// generated, and number is how many there were before.
+func (a *asking) found(name string, r provider.ListResult, number int) (*plan.Found, diag.List) {
 	found := &plan.Found{Name: r.Name, Identity: r.Identity, IdentityVersion: a.of.IdentityVersion, Object: cty.NullVal(a.of.Block.ImpliedType())}
 	wrong := func(what string) (*plan.Found, diag.List) {
 		return nil, lifecycle.InvalidObject.List("Provider %q returned %s for an object that %s found.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", a.conn.Addr.Provider, what, a.instance.Addr)
@@ -194,10 +198,10 @@ func (a *asking) found(t *promise.Task, r provider.ListResult, number int) (*pla
 		found.Object = a.of.Block.MarkSensitive(object)
 	}
 	if a.Generate {
-		name := addr.Name{Mode: addr.Managed, Type: a.instance.Addr.Name.Type, Name: a.name(t) + "_" + strconv.Itoa(number)}
+		resource := addr.Name{Mode: addr.Managed, Type: a.instance.Addr.Name.Type, Name: name + "_" + strconv.Itoa(number)}
 		from := a.provider()
-		found.Resource = configgen.Resource(name, from, a.of.Block, found.Object)
-		found.Import = configgen.Import(name, from, found.Identity)
+		found.Resource = configgen.Resource(resource, from, a.of.Block, found.Object)
+		found.Import = configgen.Import(resource, from, found.Identity)
 	}
 	return found, nil
 }

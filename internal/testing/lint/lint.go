@@ -70,6 +70,7 @@ func Check(root fs.FS) (findings []string, err error) {
 		t.checkImports(p, ruleOf(table, name))
 		t.checkGuards(p)
 		t.checkWrappers(p)
+		t.checkFailures(p)
 	}
 	t.checkAddresses()
 	slices.Sort(t.findings)
@@ -277,6 +278,49 @@ func (t *tree) checkWrappers(p *pkg) {
 			}
 		}
 	}
+}
+
+// checkFailures looks for a second channel of failures beside the task's. Of two, callers
+// forget one, and the compiler doesn't notice.
+func (t *tree) checkFailures(p *pkg) {
+	if p.name == "core/promise" {
+		return
+	}
+	for _, f := range p.files {
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Type.Results != nil && lists(n.Type.Params, "promise.Task") && lists(n.Type.Results, "diag.List") && !answering[p.name+"."+n.Name.Name] {
+					t.report(t.position(n.Pos()), "%s has a task and returns diagnostics: report them to the task, and return whether it went well", n.Name.Name)
+				}
+			case *ast.CallExpr:
+				if failed, ok := n.Fun.(*ast.SelectorExpr); ok && failed.Sel.Name == "Failed" {
+					if call, ok := failed.X.(*ast.CallExpr); ok {
+						if current, ok := call.Fun.(*ast.SelectorExpr); ok && current.Sel.Name == "Current" {
+							t.report(t.position(n.Pos()), "code reads whether the task's cell failed: use the result of the call before")
+						}
+					}
+				}
+			}
+			return true
+		})
+	}
+}
+
+// lists reports whether one of the fields has that type, or a pointer to it.
+func lists(fields *ast.FieldList, want string) bool {
+	return slices.ContainsFunc(fields.List, func(f *ast.Field) bool {
+		typ := f.Type
+		if star, ok := typ.(*ast.StarExpr); ok {
+			typ = star.X
+		}
+		named, ok := typ.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		from, ok := named.X.(*ast.Ident)
+		return ok && from.Name+"."+named.Sel.Name == want
+	})
 }
 
 // checkGuards looks for guarded imports and names.

@@ -78,6 +78,9 @@ func TestPlanted(t *testing.T) {
 		{"wrappers", map[string]string{
 			"internal/core/diag/a.go": "// Package diag is.\npackage diag\ntype run struct{ n int }\ntype phase struct{ *run }\ntype part struct {\n*run\nown int\n}\ntype other struct{ *part2 }\ntype part2 func()\ntype held struct{ r *run }\n",
 		}, []string{"internal/core/diag/a.go:4: phase wraps *run and adds nothing"}},
+		{"failures", map[string]string{
+			"internal/eval/a.go": "// Package eval is.\npackage eval\nfunc a(t *promise.Task) (int, diag.List) { return 0, nil }\nfunc b(t *promise.Task) bool { return t.Current().Failed() }\nfunc c() diag.List { return nil }\nfunc d(t *promise.Task, l diag.List) bool { return t.Report(l...) }\n",
+		}, []string{"a.go:3: a has a task and returns diagnostics", "a.go:4: code reads whether the task's cell failed"}},
 		{"guarded imports", map[string]string{
 			"internal/plan/plan.go": "// Package plan is.\npackage plan\n\nimport (\n_ \"os\"\n_ \"google.golang.org/grpc/codes\"\n_ \"path\"\n)\n",
 		}, []string{"plan.go:5: plan must not import os: ", "plan.go:6: plan must not import google.golang.org/grpc/codes"}},
@@ -189,6 +192,23 @@ func TestWrappers(t *testing.T) {
 	}
 	if len(tr.findings) != len(listed) {
 		t.Errorf("the table of wrappers has %d, and the tree these:\n%s", len(listed), strings.Join(tr.findings, "\n"))
+	}
+}
+
+// TestAnswering looks for exceptions that nothing needs any more.
+func TestAnswering(t *testing.T) {
+	tr, err := readTree(os.DirFS("../../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := answering
+	answering = nil
+	defer func() { answering = listed }()
+	for _, p := range tr.packages {
+		tr.checkFailures(p)
+	}
+	if len(tr.findings) != len(listed) {
+		t.Errorf("the table of answering functions has %d, and the tree these:\n%s", len(listed), strings.Join(tr.findings, "\n"))
 	}
 }
 

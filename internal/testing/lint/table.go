@@ -198,3 +198,16 @@ var wrappers = map[string]bool{
 	"apply.host":             true,
 	"plan/planner.destroyer": true,
 }
+
+// answering are the functions that have a task and return diagnostics all the same.
+var answering = map[string]bool{
+	// They return the answer of a provider to the caller, which knows the place of the object.
+	"resource/providerclient.AskOf": true,
+	"resource/batch.Do":             true,
+	"apply.effect":                  true,
+	"apply.callApply":               true,
+
+	// The loader evaluates sources again and again, and keeps the problems of the last time.
+	"eval/static.Text":     true,
+	"eval/static.Constant": true,
+}
