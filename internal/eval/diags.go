@@ -46,7 +46,7 @@ func Diagnostics(hd hcl.Diagnostics) diag.List {
 				converted[i].Compared = compared(d.Expression, d.EvalContext)
 			}
 		}
-		if d.Expression != nil && d.Summary == invalidIndex {
+		if d.Expression != nil && (d.Summary == invalidIndex || d.Summary == missingElement) {
 			for i := range converted {
 				converted[i].Detail += indexed(d.Expression, d.EvalContext)
 			}
@@ -72,8 +72,12 @@ func Diagnostics(hd hcl.Diagnostics) diag.List {
 	return l
 }
 
-// invalidIndex is how the library calls an index or a key that a collection hasn't.
-const invalidIndex = "Invalid index"
+// How the library calls an index or a key that a collection hasn't, and a key in the form of an
+// attribute.
+const (
+	invalidIndex   = "Invalid index"
+	missingElement = "Missing map element"
+)
 
 // indexed is a sentence about the index in an expression and what it may be; empty where
 // that isn't known or mustn't be shown.
@@ -89,6 +93,9 @@ func indexed(e hcl.Expression, ctx *hcl.EvalContext) string {
 		}
 		return indexes(of, key)
 	}
+	if of, ok := e.(*hclsyntax.RelativeTraversalExpr); ok {
+		return stepped(of, ctx)
+	}
 	if ctx == nil {
 		return ""
 	}
@@ -100,11 +107,34 @@ func indexed(e hcl.Expression, ctx *hcl.EvalContext) string {
 			if hd.HasErrors() {
 				continue
 			}
-			if step, is := ref.Rest[n].(hcl.TraverseIndex); is {
-				return indexes(of, step.Key)
-			}
-			break
+			return atStep(of, ref.Rest[n])
 		}
+	}
+	return ""
+}
+
+// stepped is indexed for a literal index behind an expression, as in split(",", "a,b")[7].
+func stepped(e *hclsyntax.RelativeTraversalExpr, ctx *hcl.EvalContext) string {
+	of, hd := e.Source.Value(ctx)
+	for n := range e.Traversal {
+		if hd.HasErrors() {
+			return ""
+		}
+		next, more := e.Traversal[n : n+1].TraverseRel(of)
+		if more.HasErrors() {
+			return atStep(of, e.Traversal[n])
+		}
+		of, hd = next, more
+	}
+	return ""
+}
+
+func atStep(of cty.Value, step hcl.Traverser) string {
+	switch step := step.(type) {
+	case hcl.TraverseIndex:
+		return indexes(of, step.Key)
+	case hcl.TraverseAttr:
+		return indexes(of, cty.StringVal(step.Name))
 	}
 	return ""
 }
@@ -121,7 +151,7 @@ func indexes(of, key cty.Value) string {
 		said := " The index is " + key.AsBigFloat().Text('f', -1)
 		switch n := of.LengthInt(); n {
 		case 0:
-			return said + ", and there are no elements."
+			return "" // the library says it
 		case 1:
 			return said + ", and there is 1 element, with index 0."
 		default:
@@ -328,7 +358,7 @@ func rangeText(r hcl.Range) string {
 // Suggestion is " Did you mean …?" with the closest of the names when it is
 // close to the given one, and empty otherwise.
 func Suggestion(given string, names []string) string {
-	best := suggest.Name(given, names)
+	best := suggest.Proper(given, names)
 	if best == "" {
 		return ""
 	}

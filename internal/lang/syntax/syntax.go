@@ -72,20 +72,42 @@ func Parse(name string, src []byte) (*File, diag.List) {
 	diags.Append(behindUnclosed(diag.FromHCL(Invalid, hclDiags), hclDiags))
 	f.Body = emptyBody(name, false)
 	if file != nil && file.Body != nil {
+		dropUnclosed(file.Body.(*hclsyntax.Body), hclDiags)
 		f.Body = file.Body
 	}
 	return f, diags
 }
 
-// behindUnclosed marks the problems behind a quote that is never closed: they only come
-// from text that was taken for a string, or the other way round.
-func behindUnclosed(l diag.List, found hcl.Diagnostics) diag.List {
-	i := slices.IndexFunc(found, func(d *hcl.Diagnostic) bool {
-		return d.Severity == hcl.DiagError && slices.Contains(unclosed, d.Summary)
+// dropUnclosed drops the block whose labels a quote that is never closed is in: they are read
+// wrongly, which would be a second problem.
+func dropUnclosed(b *hclsyntax.Body, found hcl.Diagnostics) {
+	i := slices.IndexFunc(found, isUnclosed)
+	if i < 0 || found[i].Subject == nil {
+		return
+	}
+	at := found[i].Subject.Start.Line
+	b.Blocks = slices.DeleteFunc(b.Blocks, func(block *hclsyntax.Block) bool {
+		return len(block.LabelRanges) > 0 && block.TypeRange.Start.Line == at
 	})
+}
+
+func isUnclosed(d *hcl.Diagnostic) bool {
+	return d.Severity == hcl.DiagError && slices.Contains(unclosed, d.Summary)
+}
+
+// behindUnclosed marks the problems behind a quote that is never closed, or in its line: they
+// only come from text that was taken for a string, or the other way round.
+func behindUnclosed(l diag.List, found hcl.Diagnostics) diag.List {
+	i := slices.IndexFunc(found, isUnclosed)
 	if i >= 0 && len(l) == len(found) {
-		for j := i + 1; j < len(l); j++ {
-			l[j].Follows = true
+		line := func(d *hcl.Diagnostic) int {
+			if d.Subject == nil {
+				return 0
+			}
+			return d.Subject.Start.Line
+		}
+		for j := range l {
+			l[j].Follows = l[j].Follows || j > i || j < i && line(found[j]) == line(found[i])
 		}
 	}
 	return l
