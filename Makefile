@@ -147,8 +147,8 @@ pictures: build ## record make demo and its pages, docs/images, and draw the cha
 	scripts/record bin/weir docs/images/terminal.svg
 	bench/chart.py
 	rm -rf $(SHOTS) && mkdir -p $(SHOTS)
-	cd test/browser && WEIR=$(CURDIR)/bin/weir SHOTS=$(SHOTS) go test -count=1 -run 'TestDemo|TestBoard' ./...
-	cp $(SHOTS)/ui.png $(SHOTS)/run.png docs/images
+	cd test/browser && WEIR=$(CURDIR)/bin/weir SHOTS=$(SHOTS) go test -count=1 -run 'TestDemo|TestBoard|TestReport' ./...
+	cp $(SHOTS)/ui.png $(SHOTS)/run.png $(SHOTS)/plan-page.png $(SHOTS)/plan-graph.png docs/images
 	cp $(SHOTS)/board-approve.png docs/images/board.png
 
 notice: ## write NOTICE anew: the licences of all modules that the program is made of

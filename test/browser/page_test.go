@@ -363,9 +363,22 @@ func TestMany(t *testing.T) {
 	}
 	r := weir(t, config.String())
 	do(t, ctx, chromedp.Navigate(r.address), says("h1", "Plan: 2000 to add"), chromedp.WaitVisible(button("approve")), shot(t, "many"))
-	var paint, rows float64
-	do(t, ctx, chromedp.Navigate(r.address), chromedp.WaitVisible(button("approve")),
-		chromedp.Poll("performance.getEntriesByName('first-contentful-paint')[0]?.startTime", &paint))
+	// Without a busy machine, as the best of a few loads.
+	fastest := func(address, selector string) float64 {
+		best := 1e9
+		for range 5 {
+			var paint float64
+			do(t, ctx, chromedp.Navigate(address), chromedp.WaitVisible(selector, chromedp.ByQuery), chromedp.Poll("performance.getEntriesByName('first-contentful-paint')[0]?.startTime", &paint))
+			best = min(best, paint)
+		}
+		return best
+	}
+	paint, painted := fastest(r.address, button("approve")), fastest(r.address+"plan/1", ".fold")
+	t.Logf("first paint after %.0f ms, of the plan after %.0f ms", paint, painted)
+	if max(paint, painted) >= 1000 {
+		t.Errorf("first paint after %.0f ms, of the plan after %.0f ms", paint, painted)
+	}
+	var rows float64
 	do(t, ctx, chromedp.Navigate(r.address+"plan/1"), chromedp.WaitVisible(".fold", chromedp.ByQuery), shot(t, "folded"), chromedp.Evaluate("document.querySelectorAll('.row').length", &rows))
 	if rows != 2000 {
 		t.Errorf("%.0f rows", rows)
@@ -377,9 +390,6 @@ func TestMany(t *testing.T) {
 	if boxes != "terraform_data.db* terraform_data.disk* terraform_data.dns* terraform_data.host* terraform_data.net*" {
 		t.Errorf("the boxes are %s", boxes)
 	}
-	var painted float64
-	do(t, ctx, chromedp.Evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime || 0", &painted))
-	t.Logf("first paint after %.0f ms, of the plan after %.0f ms", paint, painted)
 	do(t, ctx, chromedp.Navigate(r.address), chromedp.Click(button("approve")), says("h1", "Apply complete! Resources: 2000 added"), says("#status", "2000 of 2000 done"))
 	if code := r.code(); code != 0 {
 		t.Errorf("exit code %d", code)
@@ -564,6 +574,89 @@ func TestStopAll(t *testing.T) {
 	if code := r.code(); code != 1 {
 		t.Errorf("exit code %d", code)
 	}
+}
+
+// command runs a command in the directory and returns what it prints.
+func (r *run) command(args ...string) string {
+	r.t.Helper()
+	cmd := exec.Command(program(r.t), args...)
+	cmd.Dir, cmd.Stderr = r.dir, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		r.t.Fatalf("weir %s: %s", strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
+const reported = `
+variable "generation" {
+  type = string
+}
+resource "terraform_data" "retired" {
+  count = var.generation == "a" ? 1 : 0
+}
+module "app" {
+  source     = "./app"
+  generation = var.generation
+}
+resource "terraform_data" "record" {
+  input = module.app.nodes
+}
+resource "terraform_data" "alarm" {
+  count = var.generation == "b" ? 1 : 0
+  input = terraform_data.record.output
+}
+output "nodes" {
+  value = module.app.nodes
+}
+`
+
+const reportedModule = `
+variable "generation" {
+  type = string
+}
+resource "terraform_data" "volume" {
+  input            = "10 GiB"
+  triggers_replace = [var.generation]
+}
+resource "terraform_data" "node" {
+  count = 3
+  input = "${terraform_data.volume.id} at ${count.index}"
+}
+output "nodes" {
+  value = terraform_data.node[*].output
+}
+`
+
+// TestReport: the page and the graph of a saved plan. The pictures of docs/reports.md are made
+// here.
+func TestReport(t *testing.T) {
+	ctx := tab(t)
+	r := &run{t: t, dir: t.TempDir()}
+	r.write(reported)
+	if err := os.Mkdir(filepath.Join(r.dir, "app"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	save := func(name, text string) string {
+		path := filepath.Join(r.dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return "file://" + path
+	}
+	save("app/main.tf", reportedModule)
+	r.command("init")
+	r.command("apply", "-auto-approve", "-var=generation=a")
+	r.command("plan", "-var=generation=b", "-out=plan")
+	row := func(n int) string { return fmt.Sprintf(".row:nth-of-type(%d) summary", n) }
+	hidden := func(n string) chromedp.Action {
+		return chromedp.Poll("[...document.querySelectorAll('.row')].filter((e) => e.offsetParent === null).length === "+n, nil, chromedp.WithPollingTimeout(patience/3))
+	}
+	do(t, ctx, chromedp.EmulateViewport(1000, 760), chromedp.Navigate(save("plan.html", r.command("show", "-format=html", "plan"))), says("h1", "Plan: 2 to add, 4 to change, 2 to destroy"),
+		says(row(1), "terraform_data.retired[0]"), says(row(2), "module.app.terraform_data.volume"), chromedp.Click(row(2), chromedp.ByQuery),
+		says("main", "var.generation"), says("main", "Blast radius: 3 blocks depend on it, 3 of them change"), says(".row[open] .diff, .row .diff", "forces replacement"), chromedp.Sleep(500*time.Millisecond), shot(t, "plan-page"),
+		chromedp.Click("input[value=update]", chromedp.ByQuery), hidden("2"), chromedp.Click("input[value=update]", chromedp.ByQuery), hidden("0"),
+		chromedp.EmulateViewport(1180, 240), chromedp.Navigate(save("graph.html", r.command("graph", "-plan=plan", "-format=html"))), chromedp.WaitVisible("g.node", chromedp.ByQuery), says("body", "right of what it needs"), shot(t, "plan-graph"))
 }
 
 // TestDemo: the network of hosts that make demo plays with, as its pages show it. The

@@ -158,7 +158,8 @@ func (w *writer) changes(rows []row) {
 	for _, r := range rows {
 		longest = max(longest, utf8.RuneCountInString(r.Address))
 	}
-	w.put(`<ol class="rows" style="--address: %dch">`+"\n", min(longest, 46)+3)
+	// In pixels of the address's font, which isn't the one of the row.
+	w.put(`<ol class="rows" style="--address: calc(%dpx + 1.5rem)">`+"\n", 8*min(longest, 46))
 	all(w, rows, w.row)
 	w.put("</ol>\n" + `<p id="none" hidden>No change is like that.</p>` + "\n</section>\n")
 }

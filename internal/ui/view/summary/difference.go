@@ -106,14 +106,15 @@ func (f *finder) leaves(path cty.Path, v cty.Value) {
 	case v.IsKnown() && v.IsNull():
 	case secret:
 		f.add(path, "", "(sensitive value)")
-	case v.IsKnown() && (isKeyed(v) || isSequence(v)) && v.LengthInt() <= mostLeaves:
+	case v.IsKnown() && isKeyed(v) && 0 < v.LengthInt() && v.LengthInt() <= mostLeaves:
+		parts := v.AsValueMap()
+		for _, name := range slices.SortedFunc(maps.Keys(parts), naturalsort.Compare) {
+			f.leaves(append(path, cty.GetAttrStep{Name: name}), parts[name])
+		}
+	case v.IsKnown() && isSequence(v) && v.LengthInt() <= mostLeaves:
 		for it := v.ElementIterator(); it.Next(); {
 			key, part := it.Element()
-			var step cty.PathStep = cty.IndexStep{Key: key}
-			if key.Type() == cty.String {
-				step = cty.GetAttrStep{Name: key.AsString()}
-			}
-			f.leaves(append(path, step), part)
+			f.leaves(append(path, cty.IndexStep{Key: key}), part)
 		}
 	case v.IsKnown() && (v.Type().IsSetType() || isKeyed(v) || isSequence(v)) && v.LengthInt() == 0:
 	case v.IsKnown() && v.Type().IsSetType() && v.LengthInt() <= mostLeaves && v.Type().ElementType().IsPrimitiveType():

@@ -129,3 +129,19 @@ func TestDifferences(t *testing.T) {
 		}
 	}
 }
+
+// TestCreated: what is created is listed in the natural order of keys.
+func TestCreated(t *testing.T) {
+	tags := map[string]cty.Value{}
+	for _, name := range []string{"tag-10", "tag-2", "tag-1"} {
+		tags[name] = cty.True
+	}
+	p := &plan.Plan{Changes: []*plan.Change{change(t, "sim.x", plan.Create, cty.NullVal(cty.DynamicPseudoType), object(cty.MapVal(tags), cty.ObjectVal(tags)))}}
+	var all []string
+	for _, d := range Rows(p)[0].Attributes {
+		all = append(all, d.Path)
+	}
+	if got := strings.Join(all, " "); got != "a.tag-1 a.tag-2 a.tag-10 b.tag-1 b.tag-2 b.tag-10" {
+		t.Errorf("got %s", got)
+	}
+}
