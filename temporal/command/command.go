@@ -49,7 +49,7 @@ type line struct {
 }
 
 var lines = []line{
-	{"worker", "", "Make the steps of durable deployments, until it is interrupted. Without a Temporal server at -temporal or TEMPORAL_ADDRESS it runs one itself, with its database and a store in the data directory.", workerFlags, runWorker},
+	{"worker", "", "Run a worker for durable deployments, until it is interrupted. Without a Temporal server at -temporal or TEMPORAL_ADDRESS it runs one itself, with its database and a store in the data directory.", workerFlags, runWorker},
 	{"apply", "", "Have the deployments of the stack in this directory applied, and follow that.", applyFlags, applyStack},
 	{"destroy", "", "Have the deployments of the stack in this directory destroyed, and follow that.", applyFlags, destroyStack},
 	{"list", "", "List the deployments and where they are.", jsonFlag, list},

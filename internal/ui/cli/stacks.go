@@ -34,14 +34,14 @@ var stacksCommands = slices.Concat([]*command{
 		return func(ctx context.Context, _ []string) int { return s.init(ctx, i) }
 	}),
 	stacksCommand("validate", "", "Check whether a stack is valid", func(s *stacking, _ *flag.FlagSet) runner { return s.validate }),
-	stacksCommand("plan", "", "Show what applying deployments would change", func(s *stacking, fs *flag.FlagSet) runner {
+	stacksCommand("plan", "", "Show changes required by deployments", func(s *stacking, fs *flag.FlagSet) runner {
 		s.registerRun(fs)
 		fs.StringVar(&s.planning.out, "out", "", "Save the plan to `PATH` for apply: a file, or a folder for several deployments.")
 		fs.BoolVar(&s.planning.detailed, "detailed-exitcode", false, "Exit with 0 without changes, 1 after an error, and 2 with changes.")
 		return func(ctx context.Context, _ []string) int { return s.each(ctx, false, true, (*stacking).planOne) }
 	}),
-	stacksCommand("apply", "[PLAN]", "Create or update what deployments describe", (*stacking).applying),
-	stacksCommand("destroy", "", "Destroy what deployments have created", func(s *stacking, fs *flag.FlagSet) runner {
+	stacksCommand("apply", "[PLAN]", "Create or update the objects of deployments", (*stacking).applying),
+	stacksCommand("destroy", "", "Destroy the objects of deployments", func(s *stacking, fs *flag.FlagSet) runner {
 		run := s.applying(fs)
 		return func(ctx context.Context, args []string) int {
 			s.planning.Destroy = true

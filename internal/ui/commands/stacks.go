@@ -52,12 +52,12 @@ func ForStacks(program, deployment string) func(diag.Command) diag.Command {
 
 // durable are the commands for durable deployments only, all of which another program does.
 var durable = [][2]string{
-	{"worker", "Make the steps of durable deployments"},
-	{"list", "List durable deployments and where they are"},
-	{"follow", "Tell what happens to durable deployments"},
+	{"worker", "Run a worker for durable deployments"},
+	{"list", "List durable deployments with their stages"},
+	{"follow", "Print the progress of durable deployments"},
 	{"approve", "Approve plans of durable deployments that wait"},
 	{"reject", "Reject plans of durable deployments that wait"},
-	{"cancel", "End what durable deployments are doing"},
+	{"cancel", "Cancel the runs of durable deployments"},
 }
 
 // Durable are the entries of the commands for durable deployments.
@@ -74,7 +74,7 @@ func Durable[E any]() (all []*Command[E]) {
 // one, path where programs are, as the environment has it.
 func Leave(beside, path string, env []string) func(args []string) (int, diag.List) {
 	return func(args []string) (int, diag.List) {
-		return externalcmd.Run(externalcmd.Call{Name: "weir-temporal", For: "What durable deployments need", Args: args, Env: env, Beside: beside, Path: path})
+		return externalcmd.Run(externalcmd.Call{Name: "weir-temporal", For: "Durable deployments", Args: args, Env: env, Beside: beside, Path: path})
 	}
 }
 

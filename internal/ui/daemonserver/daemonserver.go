@@ -41,12 +41,12 @@ type Host struct {
 func Commands[E any](of func(E) Host) []*commands.Command[E] {
 	return []*commands.Command[E]{{
 		Name:     "daemon",
-		Synopsis: "Keep providers and programs for the commands that follow",
+		Synopsis: "Run a background process that speeds up later commands",
 		Long:     "Serves the plan, validate, show, why and impact commands of this user and build, in any directory. It ends after an interrupt, \"daemon stop\", or a while without commands. Providers stay running, and only edited files are read again. Results are the same as without it. WEIR_DAEMON=off runs a command without the daemon.",
 		Setup: func(e E, fs *flag.FlagSet) commands.Runner {
 			idle := fs.Duration("idle", 15*time.Minute, "End after `DURATION` without commands.")
 			most := fs.Int("providers", 32, "Keep at most `N` provider processes in all directories together.")
-			detach := fs.Bool("detach", false, "Go on in the background, and return when commands are served.")
+			detach := fs.Bool("detach", false, "Continue in the background, and return when commands are served.")
 			return func(ctx context.Context, _ []string) int { return of(e).start(ctx, *idle, *most, *detach) }
 		},
 	}, {

@@ -18,7 +18,7 @@ var Missing = diag.Code{Name: "program-missing", Summary: "Missing program"}
 // A Call is what a program is to do.
 type Call struct {
 	Name string   // of the program
-	For  string   // what it is needed for
+	For  string   // the feature that needs it, in the plural
 	Args []string // without the name
 	Env  []string
 	// Beside is a file in whose folder the program is looked for first, Path are the
@@ -31,7 +31,7 @@ type Call struct {
 func Run(c Call) (code int, diags diag.List) {
 	file := c.find()
 	if file == "" {
-		return 1, Missing.List("%s is done by the program %s, which is neither beside %s nor in a folder of PATH. \"make temporal\" in weir's source builds it. Put it beside weir, or into a folder of PATH.", c.For, c.Name, filepath.Base(c.Beside))
+		return 1, Missing.List("%s need the program %s, which isn't beside %s or in a folder of PATH. Build it with \"make temporal\" in weir's source, and put it there.", c.For, c.Name, filepath.Base(c.Beside))
 	}
 	code, err := run(file, append([]string{c.Name}, c.Args...), c.Env)
 	if err != nil {

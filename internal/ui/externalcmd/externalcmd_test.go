@@ -11,7 +11,7 @@ import (
 func TestFind(t *testing.T) {
 	beside, first, second := t.TempDir(), t.TempDir(), t.TempDir()
 	path := strings.Join([]string{".", "", first, second}, string(filepath.ListSeparator))
-	c := Call{Name: "weir-other", For: "This", Beside: filepath.Join(beside, "weir"), Path: path}
+	c := Call{Name: "weir-other", For: "Tests", Beside: filepath.Join(beside, "weir"), Path: path}
 	if _, diags := Run(c); len(diags) != 1 || !Missing.Is(diags[0]) || diags[0].Summary != "Missing program" || !strings.Contains(diags[0].Detail, "beside weir") {
 		t.Errorf("without the program: %v", diags)
 	}

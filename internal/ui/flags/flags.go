@@ -77,7 +77,7 @@ func (o *Plan) Register(fs *flag.FlagSet) {
 
 // Lint registers the flag that chooses rules.
 func Lint(fs *flag.FlagSet, rules **lint.Rules) {
-	fs.Func("lint", "Also warn of likely mistakes, by the rules in `LIST`: all, core:confusing, !core:quotedref and so on.", func(text string) (err error) {
+	fs.Func("lint", "Warn of likely mistakes by the rules in `LIST`, such as all or core:confusing.", func(text string) (err error) {
 		*rules, err = lint.Parse(text)
 		return err
 	})
