@@ -33,10 +33,10 @@ temporal: ## bin/weir-temporal: durable deployments of stacks
 demo: build ## plan, kill an apply, recover, and ask why, with the built-in provider
 	examples/demo.sh bin/weir
 
-examples: build ## the examples and the commands of docs/concepts.md as they are described, among them tests of a module and linked stacks
+examples: build ## the examples, and the commands of the pages that a reader follows
 	examples/demo.sh bin/weir >/dev/null
 	examples/concepts.sh bin/weir >/dev/null
-	examples/pages.py bin/weir docs/tutorial.md docs/switch-from-opentofu.md docs/switch-from-terraform.md docs/switch-back.md
+	examples/pages.py bin/weir docs/tutorial.md docs/how-to.md docs/switch-from-opentofu.md docs/switch-from-terraform.md docs/switch-back.md
 	examples/tested.sh bin/weir >/dev/null
 	examples/stacks.sh bin/weir >/dev/null
 
