@@ -28,7 +28,7 @@ type finding struct {
 }
 
 // knowns are all known differences, by what they are about. The first one that fits counts.
-var knowns = slices.Concat(ofDestruction, ofFailures, ofOrder, ofDependencies, ofScope, ofDocuments, ofDiagnostics)
+var knowns = slices.Concat(ofDestruction, ofFailures, ofOrder, ofDependencies, ofScope, ofDocuments, ofGrids, ofDiagnostics)
 
 // none is what a side has that lacks something.
 const none = "-"

@@ -179,7 +179,7 @@ func (t *tally) one(seed uint64) {
 	for _, d := range bad[:min(len(bad), *show)] {
 		fmt.Println("  " + strings.ReplaceAll(d.describe(), "\n", "\n  "))
 	}
-	if fresh {
+	if fresh && c[0].Model != nil { // a grid is only text
 		c = t.match.shrink(c, bad[0], *tries)
 	}
 	if err := t.write(seed, c, bad[0]); err != nil {
