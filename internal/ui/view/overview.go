@@ -384,12 +384,13 @@ func (p *planPrinter) deferredRows() {
 		return
 	}
 	p.WriteByte('\n')
+	waits := doubted(p.plan)
 	for _, r := range reasons {
-		if isDoubted(r) {
-			p.prose(p.o.Pen.Paint(fmt.Sprintf("In doubt: %s not planned, %s. Resolve it with the command recover.", Count(counts[r], "change"), deferral(r)), ansi.Yellow))
+		if waits(r) {
+			p.prose(p.o.Pen.Paint(fmt.Sprintf("In doubt: %s not planned, %s. Resolve it with the command recover.", Count(counts[r], "change"), deferral(r, true)), ansi.Yellow))
 			continue
 		}
-		p.prose(fmt.Sprintf("Deferred to a later plan: %d, %s.", counts[r], deferral(r)))
+		p.prose(fmt.Sprintf("Deferred to a later plan: %d, %s.", counts[r], deferral(r, false)))
 	}
 }
 

@@ -287,6 +287,7 @@ func TestDoubt(t *testing.T) {
 	p := &plan.Plan{Deferred: []*plan.Deferred{
 		{Change: change(t, "sim_object.maybe", plan.Create, cty.NilVal, full()), Reason: "in_doubt"},
 		{Change: change(t, "sim_object.needed", plan.Delete, full(), cty.NilVal), Reason: "needed_in_doubt"},
+		{Change: change(t, "sim_object.dependent", plan.Create, cty.NilVal, full()), Reason: "deferred_prereq"},
 	}, Changes: []*plan.Change{change(t, "sim_object.new", plan.Create, cty.NilVal, full())}}
 	for _, got := range []string{render(t, p, Options{}), overview(t, p, Options{Width: 80}), overview(t, p, Options{Width: 80, Height: 200, Fold: true})} {
 		if strings.Contains(got, "eferred") || !strings.Contains(got, "in doubt") && !strings.Contains(got, "In doubt") || !strings.Contains(got, "recover") {

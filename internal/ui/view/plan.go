@@ -499,28 +499,43 @@ func (p *planPrinter) deferrals() {
 	if len(p.plan.Deferred) == 0 || p.plan.Errored { // what is behind an error isn't known
 		return
 	}
-	doubted := func(d *plan.Deferred) bool { return isDoubted(d.Reason) }
-	if slices.ContainsFunc(p.plan.Deferred, doubted) {
+	waits := doubted(p.plan)
+	if slices.ContainsFunc(p.plan.Deferred, func(d *plan.Deferred) bool { return waits(d.Reason) }) {
 		p.prose("\nThese objects are in doubt, or something in doubt needs them. Resolve that first, with the command recover; then plan again.")
-		p.deferred("waits", doubted)
+		p.deferred("waits", waits, true)
 	}
-	if slices.ContainsFunc(p.plan.Deferred, func(d *plan.Deferred) bool { return !doubted(d) }) {
+	if slices.ContainsFunc(p.plan.Deferred, func(d *plan.Deferred) bool { return !waits(d.Reason) }) {
 		p.prose("\nThese changes are deferred: they depend on something that is known only after this plan was applied, so they belong to a later one.")
-		p.deferred("was deferred", func(d *plan.Deferred) bool { return !doubted(d) })
+		p.deferred("was deferred", waits, false)
 	}
 }
 
-// isDoubted reports whether a change waits for people, and not for a later round.
-func isDoubted(reason string) bool { return reason == "in_doubt" || reason == "needed_in_doubt" }
+// doubted reports for reasons of a plan whether such a change waits for people, and not for a
+// later round. A prerequisite is in doubt where nothing else is a cause.
+func doubted(p *plan.Plan) func(reason string) bool {
+	doubt, other := false, false
+	for _, d := range p.Deferred {
+		switch d.Reason {
+		case "in_doubt", "needed_in_doubt":
+			doubt = true
+		case "deferred_prereq":
+		default:
+			other = true
+		}
+	}
+	return func(reason string) bool {
+		return reason == "in_doubt" || reason == "needed_in_doubt" || reason == "deferred_prereq" && doubt && !other
+	}
+}
 
-// deferred lists the deferred changes of a kind.
-func (p *planPrinter) deferred(said string, are func(*plan.Deferred) bool) {
+// deferred lists the deferred changes that wait for people, or the others.
+func (p *planPrinter) deferred(said string, waits func(reason string) bool, are bool) {
 	for _, d := range p.plan.Deferred {
-		if !are(d) {
+		if waits(d.Reason) != are {
 			continue
 		}
 		p.WriteString("\n" + p.o.Pen.Paint("  # "+sanitize.Line(d.Change.Addr.String()), ansi.Bold) + " " + said + "\n")
-		p.WriteString("  # (" + deferral(d.Reason) + ")\n")
+		p.WriteString("  # (" + deferral(d.Reason, are) + ")\n")
 		p.WriteString(diff.Symbol(d.Change.Action, p.o.Pen) + " " + header(d.Change) +
 			p.compare(d.Change, nil).Text(0, p.o.diff()) + "\n")
 	}
@@ -562,7 +577,11 @@ func NextRound(w io.Writer, pl *plan.Plan, program string, o Options) error {
 	return p.flush(w)
 }
 
-func deferral(reason string) string {
+// deferral says why a change waits, for people or for a later round.
+func deferral(reason string, people bool) string {
+	if people && reason == "deferred_prereq" {
+		return "because it needs an object in doubt"
+	}
 	switch reason {
 	case "instance_count_unknown":
 		return "because the number of resource instances is unknown"
