@@ -328,8 +328,8 @@ func (r *run) run(t *promise.Task, id execgraph.ID) {
 	r.end(id, ending == event.Failed || ending == event.Skipped)
 }
 
-// turn reports what becomes of a step when those before it have ended: Done is for one that is
-// to be done now.
+// turn decides about a step whose prerequisites have ended. Done means that the step runs now;
+// any other ending skips it. A step that runs only after a failure is needless without one.
 func (r *run) turn(s *step) event.Ending {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -57,8 +57,8 @@ func (r *run) invoke(t *promise.Task, s *step) {
 	t.Report(diags...)
 }
 
-// caller is the instance that an invocation is for, as it is then. happens is false where
-// its change failed.
+// caller is the object of the instance that triggers an invocation, with its values at that time.
+// happens is false if its change failed: the action belongs to a change that didn't take place.
 func (r *run) caller(s *step, inv *plan.Invocation) (v cty.Value, happens bool) {
 	switch {
 	case inv.Event == 0 || inv.Event.Ends():

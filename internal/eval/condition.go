@@ -25,7 +25,7 @@ const (
 	Unknown Status = "unknown"
 )
 
-// An Outcome is what a condition came to. Message is set when it failed.
+// An Outcome is the result of a condition. Message is set when it failed.
 type Outcome struct {
 	Status  Status
 	Message string
@@ -142,8 +142,8 @@ func (f *Frame) Erased(name string) string {
 	return name
 }
 
-// Observe has an observer evaluated, once. Where its data source couldn't be read, which who
-// tried has reported, there is nothing to look at.
+// Observe evaluates an observer once. readable is false if its data source couldn't be read, which
+// the read has reported; the conditions then have no value to check.
 func (f *Frame) Observe(t *promise.Task, o program.Observer, evaluate func(t *promise.Task, readable bool)) {
 	get(f, &f.observers[o.Place()], t, subject{f, o}, nil, func(t *promise.Task) (struct{}, bool) {
 		readable := true

@@ -75,19 +75,19 @@ type Facts struct {
 type Evaluator struct {
 	Host  Host
 	Facts Facts
-	// Lenient: preconditions of outputs that don't hold are warnings, for who only looks at
-	// everything that exists.
+	// Lenient: failed preconditions of outputs are warnings, for runs that change no object,
+	// such as -refresh-only.
 	Lenient bool
 	// Modular: every module is evaluated by itself, so that it is right whatever
 	// its callers pass and whatever it gives them. References to variables get
 	// any value of the declared type, those to calls unknown outputs; arguments
 	// and outputs are evaluated all the same.
 	Modular bool
-	// Coarse: one instance stands for all of a block, and what looks like a
-	// circle may be none for who looks at each. Circles aren't reported.
+	// Coarse: one instance stands for all of a block. Circles aren't reported, because the
+	// single instances may form none.
 	Coarse bool
-	// Thorough: what is short is evaluated also when nobody waits any more, so that
-	// outputs fit what was done.
+	// Thorough: quick evaluations continue after an interrupt, so that outputs fit the changes
+	// that an apply has made.
 	Thorough bool
 
 	mu     sync.Mutex
@@ -292,8 +292,8 @@ func keyIn(expr hcl.Expression, ctx *hcl.EvalContext, kind Kind) (addr.Key, keyS
 	return k, keyKnown
 }
 
-// touch reads all that the reference may come to: any instance of what it
-// names, and of a module what is referred to.
+// touch reads every instance that the reference may mean, and of a module the outputs that it
+// names, so that the task depends on all of them.
 func (f *Frame) touch(t *promise.Task, ref *program.Ref) {
 	if f.ev.Modular {
 		// Nothing has an order, but circles are to be found.

@@ -32,10 +32,9 @@ type scope struct {
 	resolved []*program.Ref
 }
 
-// Complete makes what the task computes depend on those of the references
-// that the context's evaluations never came to, such as the ones in the body
-// of a for expression over something unknown: once it is known they will be
-// needed.
+// Complete makes the task depend also on references that the context's evaluations didn't reach,
+// such as those in the body of a for expression over an unknown list. The apply evaluates them, so
+// their objects have to be there by then.
 func Complete(t *promise.Task, refs []*program.Ref, ctx *hcl.EvalContext) {
 	s, ok := program.ScopeOf(ctx).(*scope)
 	if !ok || len(s.resolved) >= len(refs) && len(refs) < 2 {
@@ -53,8 +52,8 @@ func Complete(t *promise.Task, refs []*program.Ref, ctx *hcl.EvalContext) {
 	}
 }
 
-// Modular reports whether an evaluation looks at each module by itself, instances
-// or not.
+// Modular reports whether an evaluation checks each module by itself, whether or not it has
+// instances.
 func Modular(ctx *hcl.EvalContext) bool {
 	s, ok := program.ScopeOf(ctx).(*scope)
 	return ok && s.frame.ev.Modular

@@ -1,8 +1,8 @@
 // Package deprecated warns about uses of deprecated variables, outputs and attributes.
 //
-// It looks at what is written, once for each module source, and owns these warnings. Messages about a provider's arguments come from the provider. It doesn't
-// evaluate anything: attributes are found where a reference names them, not where an object is
-// passed on as a whole.
+// It reads the configuration once for each module source, and owns these warnings. Messages about a
+// provider's arguments come from the provider. It doesn't evaluate anything: it finds attributes where
+// a reference names them, not where an object is passed on as a whole.
 package deprecated
 
 import (
@@ -49,8 +49,8 @@ type finder struct {
 	diags     diag.List
 }
 
-// tree looks at a program and those below. Remote says that it comes from
-// elsewhere than the root's own sources.
+// tree visits a program and those below. remote: the program doesn't come from the root's own
+// sources. -deprecation can hide its warnings, because only its author can remove the use.
 func (f *finder) tree(t *program.Tree, remote bool) {
 	p := t.Program
 	if p == nil || f.seen[p] {

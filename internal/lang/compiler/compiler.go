@@ -173,7 +173,7 @@ func (c *compiler) split(b hcl.Body, schema *hcl.BodySchema) (*hcl.BodyContent, 
 	return content, rest
 }
 
-// literal reads what stands for itself.
+// literal reads constants: arguments that the language needs before it can evaluate anything.
 func (c *compiler) literal() literal.Reader { return literal.Reader{Diags: &c.diags} }
 
 func (c *compiler) hcl(diags hcl.Diagnostics) {

@@ -73,7 +73,7 @@ type Input struct {
 	Meant func(*eval.Instance) map[addr.Resource][]addr.Instance
 }
 
-// An Asked is an invocation that somebody has asked for.
+// An Asked is an invocation that the option -invoke requests.
 type Asked struct {
 	*plan.Invocation
 	Node *promise.Node

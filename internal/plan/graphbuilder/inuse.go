@@ -12,9 +12,9 @@ import (
 	"weir.dev/weir/internal/plan/order"
 )
 
-// warnInUse warns of objects that are deleted although somebody who uses them is updated only
-// later: providers that reject to delete what is in use will reject that. Where a replacement
-// demands it, the way out is to create first.
+// warnInUse warns of objects that are deleted before their users are updated. Many providers fail
+// to delete an object in use, and the apply would stop there. If a replacement causes it, the warning
+// proposes create_before_destroy.
 func (b *builder) warnInUse(result order.Result) diag.List {
 	w := &usage{b: b, result: result, at: places(result.Steps, len(b.vertices)), memo: map[[2]int][]int{}}
 	blamed := map[int][]int{} // objects to create first, with those in their way

@@ -89,7 +89,8 @@ func (b *builder) gather(steps []execgraph.Step) {
 
 var when = [...]execgraph.When{order.OnSuccess: execgraph.OnSuccess, order.Always: execgraph.Always, order.OnFailure: execgraph.OnFailure}
 
-// kinds are what kinds of steps on an object come to, unless there is more to it.
+// kinds maps the kinds of ordered steps on an object to those of the execution graph. name refines
+// the kinds that depend on the object.
 var kinds = [...]execgraph.Kind{
 	order.Create: execgraph.Apply, order.Delete: execgraph.Destroy, order.Prepare: execgraph.Finalize,
 	order.Gate: execgraph.Gate, order.Open: execgraph.OpenProvider, order.Aside: execgraph.Depose, order.Restore: execgraph.RestoreDeposed,

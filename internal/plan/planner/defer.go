@@ -105,8 +105,8 @@ func (s *search) among(nodes []*promise.Node, entered map[*promise.Node]bool) bo
 	})
 }
 
-// postponeChange keeps a planned change for a later round: the object stays
-// as it is and nothing that depends on it is done.
+// postponeChange moves a planned change to the deferred ones. The object and its dependents stay
+// unchanged in this round, because something that they need isn't known yet.
 func (r *run) postponeChange(o *object, reason string) {
 	c := o.change
 	if c == nil {

@@ -39,7 +39,7 @@ func (r *run) leaving(t *promise.Task, o *object) (ok bool) {
 	return t.Report(diags...)
 }
 
-// invoke plans the invocation that somebody has asked for, and nothing else.
+// invoke plans the invocation that -invoke requests, and nothing else.
 func (r *run) invoke(t *promise.Task) {
 	asking := actions.Asking{Actions: r.actions(), Root: r.root, Target: *r.Invoke, Exists: func(i addr.Instance) bool {
 		return r.prior.Current(i) != nil && r.chooses(i)

@@ -140,14 +140,14 @@ func (r *run) readPrior(t *promise.Task, o *object) (ok bool) {
 	return t.Report(r.keep(o, nil)...)
 }
 
-// isWanted reports whether there is a reason of its own to look at an object: it is to end, has
-// moved, is in doubt, or somebody has named it.
+// isWanted reports whether an object must be read even if it was read recently: it ends, has moved,
+// is in doubt, or is a target. An old value would be wrong or useless in these cases.
 func isWanted(r *run, o *object) bool {
 	return o.instance == nil || o.from != nil || r.Mode == plan.Destroy ||
 		slices.Contains(r.InDoubt, o.addr.Instance) || len(r.Targets) > 0 && r.scope.Wants(o.addr.Instance)
 }
 
-// look replaces the prior form of an object by the real object, unless it is gone.
+// look replaces the prior form of an object by the real object. A missing object leaves the state.
 func (r *run) look(t *promise.Task, o *object) (ok bool) {
 	if !r.refresh(t, o) {
 		return false
@@ -160,8 +160,8 @@ func (r *run) look(t *promise.Task, o *object) (ok bool) {
 	return t.Report(r.keep(o, nil)...)
 }
 
-// keep stores an object as it is before the plan. Anything that is sensitive of it is what was
-// before, what the schema says, and the given paths.
+// keep stores an object with its values before the plan. Its sensitive paths are the stored ones,
+// those of the schema, and the given ones: losing one would print a secret in a later plan.
 func (r *run) keep(o *object, sensitive []cty.Path) diag.List {
 	var diags diag.List
 	marked := instance.Marked(o.subject.Schema, resourceconfig.MarkPaths(o.before.Value, sensitive), o.stored)

@@ -9,9 +9,9 @@ import (
 	"weir.dev/weir/internal/resource/checkresults"
 )
 
-// observe evaluates check blocks and other observers. They come last: what
-// they look at is planned by then, and nothing depends on them. Those that look
-// at something with a problem aren't evaluated.
+// observe evaluates check blocks and other observers. They come last, because they may read any
+// planned value and nothing depends on them. An observer whose references have a problem isn't
+// evaluated: its own failure would hide the cause.
 func (r *run) observe() {
 	if r.ctx.Err() != nil {
 		return

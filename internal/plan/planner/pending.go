@@ -18,8 +18,8 @@ import (
 // at the result, of anything below. explicit is the number of cells that were
 // read for depends_on.
 //
-// OpenTofu and Terraform go by the references as they are written, with all
-// instances of what they name. Here a reference names the instances that it can
+// OpenTofu and Terraform use the references as they are written, with all instances of each
+// block. Here a reference names the instances that it can
 // mean for i, so that a change of another one doesn't defer the read. A reference
 // whose expression wasn't evaluated still counts: it says that the resource is needed.
 func (r *run) awaits(t *promise.Task, i *eval.Instance, explicit int) *plan.Awaited {

@@ -319,7 +319,7 @@ func (r *run) evaluate() {
 }
 
 // evaluated are the problems of what was evaluated. An output that can't be
-// computed because something in it isn't there stays as it is.
+// computed, because an object in it is missing, stays unchanged.
 func (r *run) evaluated() diag.List {
 	if r.lacking {
 		return r.told

@@ -73,8 +73,8 @@ func (r *run) sharedObjects(objects []*object) diag.List {
 		for _, name := range namesOf(o.addr.Name.Type, o.stored, target.done.ID) {
 			first, taken := held[name]
 			if taken && first.at == nil && name.by == byID && name.text != idOf(o.stored) {
-				// The attribute id names what is imported only where imports of the
-				// type go by it.
+				// The attribute id identifies the object only if imports of the type use
+				// it as their ID.
 				taken = false
 			}
 			if !taken {

@@ -18,8 +18,8 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-// sweep plans what becomes of the prior objects that no instance has
-// claimed: orphans and deposed objects.
+// sweep plans the prior objects that no instance has claimed: orphans and deposed objects are
+// destroyed or forgotten.
 func (r *run) sweep() {
 	for _, a := range r.prior.Snapshot.Addresses() {
 		if a.Name.Mode != addr.Managed {

@@ -60,7 +60,7 @@ type batch struct {
 	asked   Provider
 	turn    func(func() diag.List)
 	members []*member
-	led     bool // somebody has it done
+	led     bool // a member makes the call; the others only wait
 	done    chan struct{}
 }
 
@@ -101,7 +101,8 @@ func (g *Gather) Do(t *promise.Task, k Key, p Provider, most int, turn func(func
 	return m.diags
 }
 
-// flush has done what nobody can join any more, unless somebody is at work again.
+// flush starts the batches that no running task can join any more. It does nothing if a task runs
+// again, because that one may still join.
 func (g *Gather) flush() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -249,7 +250,7 @@ func together[Q, R any](all []*question, alone func(context.Context, Q) R, many 
 	}
 }
 
-// several are what a call is about, for who looks at it.
+// several names the objects of a call in traces.
 type several struct {
 	first addr.Instance
 	more  int

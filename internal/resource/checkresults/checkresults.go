@@ -110,8 +110,8 @@ func (c *Set) Add(s Subject, conditions int, list []eval.Outcome) {
 	}
 }
 
-// Unevaluated notes conditions of one instance that nobody has evaluated, unless
-// there are outcomes of some.
+// Unevaluated records that the conditions of one instance weren't evaluated, unless some of them
+// have outcomes.
 func (c *Set) Unevaluated(s Subject) {
 	c.Declare(s.Kind, s.Address)
 	c.mu.Lock()

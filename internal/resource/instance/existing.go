@@ -24,8 +24,8 @@ func Existing(keys *state.Keys, b eval.Block) (e eval.Expansion, ok bool) {
 	return b.Stored(keys.Call(b.Frame.Addr, b.Call.Call)), true
 }
 
-// DataResult is what becomes of the answer of a data source: the value with the marks of
-// its schema and configuration, and what states keep of it.
+// DataResult converts the answer of a data source to its value, with the marks of schema and
+// configuration, and to the object that states store.
 func DataResult(s lifecycle.Subject, p addr.ProviderConfig, c resourceconfig.Config, answer cty.Value) (marked cty.Value, stored *state.Object, diags diag.List) {
 	marked = s.Schema.Block.MarkSensitive(resourceconfig.MarkPaths(answer, c.Sensitive))
 	stored, err := s.Store(lifecycle.Object{Value: answer}, p, resourceconfig.SensitivePaths(marked))

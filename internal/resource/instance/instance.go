@@ -169,8 +169,8 @@ func CheckPaths(sch *schema.Schema, r *program.Resource) diag.List {
 }
 
 // CheckWarnings turns the errors of a data source in a check block into warnings:
-// there they are an outcome of the check. Others it leaves as they are. The instance
-// is nil where it couldn't be found.
+// a check never stops a run. Other diagnostics stay unchanged. i is nil if the instance couldn't be
+// found.
 func CheckWarnings(set *checkresults.Set, i *eval.Instance, diags diag.List) diag.List {
 	if i == nil || i.Resource.Check == nil || !diags.HasErrors() {
 		return diags

@@ -85,8 +85,8 @@ func (c *Conn) AskOf(t *promise.Task, ctx context.Context, k ratelimit.Kind, s l
 		})
 }
 
-// together is how many objects a call may be about. Before changes there is a plan, which
-// says by itself that there are several.
+// together is the largest number of objects in one call. The first call of a kind goes alone, so that
+// a run with one object doesn't wait for others. Changes need no such probe: the plan has their number.
 func (c *Conn) together(ctx context.Context, k ratelimit.Kind, typ string) (batch.Provider, int) {
 	p, ok := c.Provider.(batch.Provider)
 	if !ok || c.pool.rt == nil || c.pool.calls.OneByOne() || k != ratelimit.Once && !c.asked[k].Swap(true) {

@@ -70,7 +70,7 @@ const (
 
 	firstWait   = 500 * time.Millisecond // before a call is made again, then twice as long
 	longestWait = 30 * time.Second
-	// noticeable is how long a call waits because of a budget before somebody is reported.
+	// noticeable is how long a call waits for a budget before weir prints that it waits.
 	noticeable = 5 * time.Second
 	// patience is how long a call is made again.
 	patience = 5 * time.Minute
