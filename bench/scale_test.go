@@ -40,6 +40,7 @@ type scaled struct {
 var gated = []scaled{
 	{name: "static", n: 250},
 	{name: "count", n: 150},
+	{name: "cross", n: 150},
 	{name: "foreach", n: 150},
 	{name: "modules", n: 40},
 	{name: "calls", n: 40},

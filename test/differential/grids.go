@@ -47,6 +47,10 @@ var ofGrids = []*known{
 		Where: "events (plan|apply)", Path: "data (object|objects) .*", When: readsSooner,
 	},
 	{
+		Entry: "Data sources with equal arguments are read once", Reason: "the reference reads each",
+		Where: "events plan", Path: "data objects nothing", Peer: "[2-4]", Weir: "1", When: func(finding) bool { return *grids },
+	},
+	{
 		Entry: namedAlone, Reason: "the objects don't use one another",
 		Where: "order apply", When: apartInGrid,
 	},
