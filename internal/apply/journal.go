@@ -125,8 +125,8 @@ func (r *run) unsure(i plan.Intent) diag.List {
 }
 
 // effect changes an object. The intent is in the journal before the provider is called; without it
-// a killed run couldn't know that the object may exist. begun is false if the provider wasn't called,
-// because the run was stopped or the journal failed. With provisions, the provisioners report the
+// a killed run couldn't know that the object may exist. The second result is false if the provider wasn't
+// called, because the run was stopped or the journal failed. With provisions, the provisioners report the
 // end of the change. In a batch this holds for each object.
 func (r *run) effect(t *promise.Task, of *step, conn *providerclient.Conn, i intended, s lifecycle.Subject, in lifecycle.ApplyInput, provisions bool) (after lifecycle.Object, begun bool, diags diag.List) {
 	e := event.Event{Kind: event.ApplyStart, Step: of.id, Addr: i.Object, Action: i.Action, IDKey: i.Key, IDValue: i.ID}

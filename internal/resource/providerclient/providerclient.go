@@ -85,7 +85,7 @@ func (c *Conn) AskOf(t *promise.Task, ctx context.Context, k ratelimit.Kind, s l
 		})
 }
 
-// together is the largest number of objects in one call. The first call of a kind goes alone, so that
+// together is the largest number of objects in one call. The first call of a kind has one object, so that
 // a run with one object doesn't wait for others. Changes need no such probe: the plan has their number.
 func (c *Conn) together(ctx context.Context, k ratelimit.Kind, typ string) (batch.Provider, int) {
 	p, ok := c.Provider.(batch.Provider)
