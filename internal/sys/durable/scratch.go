@@ -1,6 +1,8 @@
 package durable
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -24,15 +26,25 @@ func NewScratch(parent, name string) (*Scratch, error) {
 			return nil, err
 		}
 		file, err := os.Open(path) // #nosec G304 of MkdirTemp
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // somebody took it for one that was left behind
+		}
 		if err != nil {
 			_ = os.RemoveAll(path)
 			return nil, err
 		}
-		if hold(file) {
+		if hold(file) && isAt(file, path) {
 			return &Scratch{path, file}, nil
 		}
-		file.Close() // somebody took it for one that was left behind
+		file.Close() // the same
 	}
+}
+
+// isAt reports whether a path leads to an open file.
+func isAt(file *os.File, path string) bool {
+	opened, err := file.Stat()
+	there, errThere := os.Stat(path)
+	return errors.Join(err, errThere) == nil && os.SameFile(opened, there)
 }
 
 // Join is the path of a file in the folder.

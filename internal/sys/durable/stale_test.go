@@ -5,6 +5,7 @@ package durable
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -83,6 +84,32 @@ func TestScratch(t *testing.T) {
 	other.Remove()
 	left, _ := filepath.Glob(filepath.Join(dir, "*"))
 	if len(left) != 3 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+// TestScratchAtOnce: runs that make scratch folders of one name at the same time never take
+// those of the others.
+func TestScratchAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for range 40 {
+				s, err := NewScratch(dir, "s")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := os.WriteFile(s.Join("file"), nil, 0o600); err != nil {
+					t.Error(err)
+				}
+				s.Remove()
+			}
+		})
+	}
+	all.Wait()
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
 }
