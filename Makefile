@@ -269,7 +269,7 @@ ci: ## install what the tests need and run all of them: what has to hold before 
 	scripts/step $(MAKE) providers
 	scripts/step $(MAKE) test WEIR_MIRROR=$(MIRROR)
 	scripts/step $(MAKE) coverage
-	scripts/step $(MAKE) soak
+	scripts/step $(MAKE) soak GRIDS=2000
 	scripts/step $(MAKE) fuzz FUZZTIME=15s
 	scripts/step $(MAKE) examples
 	scripts/step $(MAKE) conformance

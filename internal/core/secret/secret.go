@@ -32,10 +32,12 @@ const shortest = 6
 // Known are the secrets of an operation. Its zero value has none; so has nil, which
 // stays so. Its methods may be called at the same time.
 type Known struct {
-	mu  sync.Mutex
+	mu sync.Mutex
+	// all are the texts to look for. Those that are true are a whole secret, others a line of
+	// one.
 	all map[string]bool
 	// nil when something was added since
-	masking, blotting *strings.Replacer
+	masking, blotting, finding *strings.Replacer
 }
 
 // Empty reports whether no secret is known.
@@ -93,14 +95,15 @@ func (k *Known) AddText(text string) {
 	if k.all == nil {
 		k.all = map[string]bool{}
 	}
-	k.masking, k.blotting = nil, nil
+	k.masking, k.blotting, k.finding = nil, nil, nil
+	whole := strings.TrimSpace(text)
 	for _, part := range append(strings.Split(text, "\n"), text) {
 		if part = strings.TrimSpace(part); len(part) < shortest {
 			continue
 		}
 		quoted := strconv.Quote(part)
 		for _, form := range []string{part, quoted[1 : len(quoted)-1], url.QueryEscape(part), url.PathEscape(part)} {
-			k.all[form] = true
+			k.all[form] = k.all[form] || part == whole
 		}
 	}
 	k.all[text] = true
@@ -137,7 +140,9 @@ func (k *Known) replace(text string, with **strings.Replacer, by func(secret str
 		})
 		pairs := make([]string, 0, 2*len(list))
 		for _, s := range list {
-			pairs = append(pairs, s, by(s))
+			if with != &k.finding || k.all[s] {
+				pairs = append(pairs, s, by(s))
+			}
 		}
 		*with = strings.NewReplacer(pairs...)
 	}
@@ -192,6 +197,12 @@ func (w *Lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// repeats reports whether a text has a whole secret in it. Lines of one don't count: a private
+// key may share some with its public key.
+func (k *Known) repeats(text string) bool {
+	return k.replace(text, &k.finding, func(string) string { return Hidden }) != text
+}
+
 // MarkRepeated marks as sensitive the texts in a value that repeat a known secret, where where
 // says that a path counts, and returns these paths. A value without any is returned as it is.
 func (k *Known) MarkRepeated(v cty.Value, where func(cty.Path) bool) (cty.Value, []cty.Path) {
@@ -200,7 +211,7 @@ func (k *Known) MarkRepeated(v cty.Value, where func(cty.Path) bool) (cty.Value,
 	}
 	var found []cty.Path
 	out, err := cty.Transform(v, func(path cty.Path, v cty.Value) (cty.Value, error) {
-		if v.IsMarked() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() || !where(path) || k.Mask(v.AsString()) == v.AsString() {
+		if v.IsMarked() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() || !where(path) || !k.repeats(v.AsString()) {
 			return v, nil
 		}
 		found = append(found, path.Copy())

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,5 +82,31 @@ func TestLines(t *testing.T) {
 	long := strings.Repeat("x", longest)
 	if _, err := w.Write([]byte(long)); err != nil || !strings.HasSuffix(to.String(), "rest"+long) {
 		t.Error("a line without end isn't passed on", err)
+	}
+}
+
+// TestRepeated: a text repeats a secret if it has all of it. A line that a public key shares
+// with its private key is no secret by itself.
+func TestRepeated(t *testing.T) {
+	k := &Known{}
+	k.AddText("-----BEGIN-----\nfirst-line\nlast-line==\n-----END-----\n")
+	k.AddText("correct-horse")
+	v := cty.ObjectVal(map[string]cty.Value{
+		"public": cty.StringVal("-----BEGIN PUBLIC-----\nlast-line==\n-----END PUBLIC-----"),
+		"echo":   cty.StringVal("user:correct-horse@host"), "set": cty.StringVal("correct-horse"), "null": cty.NullVal(cty.String),
+		"whole": cty.StringVal("x\n-----BEGIN-----\nfirst-line\nlast-line==\n-----END-----"),
+		"known": cty.StringVal("correct-horse").Mark(value.Sensitive), "later": cty.UnknownVal(cty.String), "number": cty.NumberIntVal(3),
+	})
+	out, found := k.MarkRepeated(v, func(p cty.Path) bool { return p[0].(cty.GetAttrStep).Name != "set" })
+	var names []string
+	for _, p := range found {
+		names = append(names, value.PathName(p))
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, []string{"echo", "whole"}) || !out.GetAttr("echo").HasMark(value.Sensitive) || out.GetAttr("set").IsMarked() || out.GetAttr("public").IsMarked() {
+		t.Errorf("%q: %#v", names, out)
+	}
+	if out, found := new(Known).MarkRepeated(v, nil); found != nil || !out.RawEquals(v) {
+		t.Error("without secrets something is marked")
 	}
 }

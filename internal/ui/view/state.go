@@ -7,7 +7,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/addr"
-	"weir.dev/weir/internal/core/secret"
 	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
@@ -24,12 +23,11 @@ func State(w io.Writer, s *state.Snapshot, schemas map[addr.Provider]*provider.S
 		p.WriteString("The state file is empty. No resources are represented.\n")
 		return p.flush(w)
 	}
-	hide := jsonstate.Secrets(s, schemas)
 	for i, a := range s.Addresses() {
 		if i > 0 {
 			p.WriteByte('\n')
 		}
-		if err := p.object(a, s.Objects[a], schemas, hide); err != nil {
+		if err := p.object(a, s.Objects[a], schemas); err != nil {
 			return err
 		}
 	}
@@ -46,12 +44,11 @@ func State(w io.Writer, s *state.Snapshot, schemas map[addr.Provider]*provider.S
 // Objects writes some objects of a state, as `state show` does.
 func Objects(w io.Writer, s *state.Snapshot, list []addr.Object, schemas map[addr.Provider]*provider.Schemas, o Options) error {
 	p := printer{o: o}
-	hide := jsonstate.Secrets(s, schemas)
 	for i, a := range list {
 		if i > 0 {
 			p.WriteByte('\n')
 		}
-		if err := p.object(a, s.Objects[a], schemas, hide); err != nil {
+		if err := p.object(a, s.Objects[a], schemas); err != nil {
 			return err
 		}
 	}
@@ -62,13 +59,13 @@ func stateOptions(o Options) diff.Options {
 	return diff.Options{Pen: o.Pen, ShowSensitive: o.ShowSensitive, ShowUnchanged: true, NoSymbols: true, NoNull: true}
 }
 
-func (p *printer) object(a addr.Object, obj *state.Object, schemas map[addr.Provider]*provider.Schemas, hide *secret.Known) error {
+func (p *printer) object(a addr.Object, obj *state.Object, schemas map[addr.Provider]*provider.Schemas) error {
 	s := jsonstate.Schema(schemas, obj.Provider.Provider, a.Name)
 	v, err := jsonstate.Decode(obj, s)
 	if err != nil {
 		return fmt.Errorf("the stored object of %s can't be read: %w", a, err)
 	}
-	v, repeated := hide.MarkRepeated(v, s.Decides)
+	v, repeated := jsonstate.Cover(v, s)
 	bare, _ := v.UnmarkDeep()
 	if s == nil || s.Block == nil || len(bare.Type().TestConformance(s.Block.ImpliedType())) > 0 {
 		s = guess(v)

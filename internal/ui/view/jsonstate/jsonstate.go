@@ -74,11 +74,7 @@ type Resource struct {
 
 // Marshal writes a state. Schemas may lack providers.
 func Marshal(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas) ([]byte, error) {
-	return marshal(s, schemas, Secrets(s, schemas))
-}
-
-func marshal(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas, hide *secret.Known) ([]byte, error) {
-	doc, err := documentOf(s, schemas, hide)
+	doc, err := Convert(s, schemas)
 	if err != nil {
 		return nil, err
 	}
@@ -88,10 +84,6 @@ func marshal(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas, hid
 // Convert is Marshal without the last step, for documents that contain a
 // state.
 func Convert(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas) (*State, error) {
-	return documentOf(s, schemas, Secrets(s, schemas))
-}
-
-func documentOf(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas, hide *secret.Known) (*State, error) {
 	doc := &State{FormatVersion: FormatVersion}
 	if s.IsEmpty() {
 		return doc, nil
@@ -104,7 +96,7 @@ func documentOf(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas, 
 	tree := NewTree()
 	for _, a := range s.Addresses() {
 		o := s.Objects[a]
-		r, err := object(a, o, Schema(schemas, o.Provider.Provider, a.Name), hide)
+		r, err := object(a, o, Schema(schemas, o.Provider.Provider, a.Name))
 		if err != nil {
 			return nil, err
 		}
@@ -123,26 +115,12 @@ func Schema(schemas map[addr.Provider]*provider.Schemas, p addr.Provider, n addr
 	return nil
 }
 
-// Secrets are texts that are sensitive anywhere in a state: views hide them also where a
-// provider repeats them (package masking). An object that can't be read has none.
-func Secrets(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas) *secret.Known {
+// Cover marks texts of the provider that repeat a sensitive value of the same object, and
+// returns where they are: views hide them as well.
+func Cover(v cty.Value, s *schema.Schema) (cty.Value, []cty.Path) {
 	hide := &secret.Known{}
-	for a, o := range s.Objects {
-		declared := Schema(schemas, o.Provider.Provider, a.Name)
-		if len(o.Sensitive) == 0 && (declared == nil || declared.Block == nil || !declared.Block.HasSensitive()) {
-			continue
-		}
-		if v, err := Decode(o, declared); err == nil {
-			hide.AddMarked(v)
-		}
-	}
-	for _, o := range s.Outputs {
-		if o.Sensitive {
-			v, _ := o.Value.UnmarkDeep()
-			hide.Add(v)
-		}
-	}
-	return hide
+	hide.AddMarked(v)
+	return hide.MarkRepeated(v, s.Decides)
 }
 
 // Outputs converts root outputs.
@@ -193,7 +171,7 @@ func Index(k addr.Key) json.RawMessage {
 	return raw
 }
 
-func object(a addr.Object, o *state.Object, s *schema.Schema, hide *secret.Known) (*Resource, error) {
+func object(a addr.Object, o *state.Object, s *schema.Schema) (*Resource, error) {
 	r := Describe(a, o.Provider.Provider)
 	r.SchemaVersion, r.Tainted = o.SchemaVersion, o.Tainted
 	for _, d := range o.Dependencies {
@@ -208,7 +186,7 @@ func object(a addr.Object, o *state.Object, s *schema.Schema, hide *secret.Known
 	if err != nil {
 		return nil, err
 	}
-	v, _ = hide.MarkRepeated(v, s.Decides)
+	v, _ = Cover(v, s)
 	return r, r.Fill(v)
 }
 

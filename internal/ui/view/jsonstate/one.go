@@ -13,7 +13,6 @@ import (
 // MarshalSome writes some objects of a state: with OpenTofu as a state that has nothing else,
 // in one line; with Terraform each as a document of its own, indented.
 func MarshalSome(s *state.Snapshot, list []addr.Object, schemas map[addr.Provider]*provider.Schemas, d dialect.Dialect) ([]byte, error) {
-	hide := Secrets(s, schemas)
 	if d != dialect.Terraform {
 		alone := state.Empty()
 		alone.Version = s.Version
@@ -21,12 +20,12 @@ func MarshalSome(s *state.Snapshot, list []addr.Object, schemas map[addr.Provide
 		for _, at := range list {
 			alone.Objects[at] = s.Objects[at]
 		}
-		return marshal(alone, schemas, hide)
+		return Marshal(alone, schemas)
 	}
 	var documents [][]byte
 	for _, at := range list {
 		o := s.Objects[at]
-		r, err := object(at, o, Schema(schemas, o.Provider.Provider, at.Name), hide)
+		r, err := object(at, o, Schema(schemas, o.Provider.Provider, at.Name))
 		if err != nil {
 			return nil, err
 		}

@@ -2,8 +2,8 @@
 //
 // It owns one rule. Marks hide a value. A text that repeats a hidden value is hidden too where
 // a provider decided it, as in computed attributes. Results of nonsensitive in the
-// configuration are shown, because its author wanted that. States have the same rule in
-// package jsonstate.
+// configuration are shown, because its author wanted that. A state has the rule for each
+// object by itself (jsonstate.Cover): nothing says there which value came from which.
 package masking
 
 import (
@@ -19,29 +19,17 @@ import (
 	"weir.dev/weir/internal/ui/view/jsonstate"
 )
 
-// Secrets are texts that are sensitive anywhere in the plan. The tree, which may be nil, says
-// which variables are.
+// Secrets are texts that are sensitive in objects of the plan and in variables; the tree, which
+// may be nil, says in which. Outputs have no secrets of their own: they repeat objects and
+// variables, and a sensitive one may do so with values that aren't secret.
 func Secrets(p *plan.Plan, tree *program.Tree) *secret.Known {
 	hide := &secret.Known{}
 	for _, list := range [][]*plan.Change{p.Changes, p.Drift} {
 		for _, c := range list {
-			s := jsonstate.Schema(p.Schemas, c.Provider.Provider, c.Addr.Name)
 			for _, v := range []cty.Value{c.Before, c.After} {
 				if v != cty.NilVal {
-					hide.AddMarked(jsonstate.Mark(v, s, nil))
+					hide.AddMarked(v)
 				}
-			}
-		}
-	}
-	for _, o := range p.Outputs {
-		for _, v := range []cty.Value{o.Before, o.After} {
-			switch {
-			case v == cty.NilVal:
-			case o.Sensitive || o.BeforeSensitive:
-				v, _ = v.UnmarkDeep()
-				hide.Add(v)
-			default:
-				hide.AddMarked(v)
 			}
 		}
 	}
