@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"weir.dev/weir/internal/core/addr"
 	functions "weir.dev/weir/internal/lang/function"
+	"weir.dev/weir/internal/lang/symbols"
 )
 
 // lastWord is what a name that isn't finished may consist of.
@@ -43,21 +43,9 @@ func (c *Console) Complete(before string) (word string, list []string) {
 
 // names are what expressions of the module may begin with.
 func (c *Console) names() []string {
-	p := c.at.Program
-	list := []string{"path.module", "path.root", "path.cwd", "terraform.workspace"}
-	for _, v := range p.Variables {
-		list = append(list, "var."+v.Name)
-	}
-	for _, l := range p.Locals {
-		list = append(list, "local."+l.Name)
-	}
-	for _, call := range p.Calls {
-		list = append(list, "module."+call.Name)
-	}
-	for _, r := range p.Resources {
-		if r.Name.Mode != addr.Action && r.Name.Mode != addr.List {
-			list = append(list, r.Name.String())
-		}
+	list := slices.Clone(symbols.Surroundings)
+	for _, name := range symbols.Names(c.at.Program) {
+		list = append(list, name.Name)
 	}
 	for _, name := range functions.Names() {
 		list = append(list, name+"(")

@@ -74,7 +74,7 @@ func (m *moduleInstaller) begin(pkg, version string) {
 // installed, where files aren't those of a directory in which init was run. It is nil
 // for directories.
 func (d *Directory) localModules(files module.Files) func(context.Context, module.Request) (string, diag.List) {
-	if d.FS == nil {
+	if d.FS == nil && d.Unsaved == nil {
 		return nil
 	}
 	return d.ModulesInPlace(files)

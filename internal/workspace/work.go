@@ -41,6 +41,9 @@ type Loading struct {
 	Lint *lint.Rules
 	// Queries: the query files are loaded, too.
 	Queries bool
+	// Declared: only what providers declare is used. None checks anything itself, and those
+	// that aren't installed are no mistake.
+	Declared bool
 
 	extra   string              // configuration beside that of the files
 	partial *planinputs.Partial // a part of it may do; nil where it doesn't

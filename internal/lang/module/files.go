@@ -50,6 +50,47 @@ func (w With) ReadFile(path string) ([]byte, error) {
 	return w.Files.ReadFile(path)
 }
 
+// Edited is files of which an editor has some open: their text in the editor counts.
+type Edited struct {
+	Files
+	// Root is where relative paths start, as an absolute path.
+	Root string
+	// Text is by absolute path.
+	Text map[string][]byte
+}
+
+func (e Edited) path(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(e.Root, name)
+}
+
+// List implements Files. Files that were never saved are among the others.
+func (e Edited) List(dir string) ([]string, error) {
+	names, err := e.Files.List(dir)
+	at := e.path(dir)
+	more := false
+	for path := range e.Text {
+		if filepath.Dir(path) == at && !slices.Contains(names, filepath.Base(path)) {
+			names, more = append(names, filepath.Base(path)), true
+		}
+	}
+	if more {
+		slices.Sort(names)
+		return names, nil
+	}
+	return names, err
+}
+
+// ReadFile implements Files.
+func (e Edited) ReadFile(path string) ([]byte, error) {
+	if text, ok := e.Text[e.path(path)]; ok {
+		return text, nil
+	}
+	return e.Files.ReadFile(path)
+}
+
 // Disk is the file system of the machine.
 type Disk struct {
 	// Root is where relative paths start; empty is the working directory of the

@@ -78,6 +78,9 @@ type Options struct {
 	// FS has the files of the configuration in place of Dir, where everything is
 	// that is written.
 	FS fs.FS
+	// Unsaved has the text of files that an editor has open, by absolute path; nil where no
+	// editor asks. Local modules need no init then.
+	Unsaved map[string][]byte
 	// Notes has what applies are about to create where nothing may be written to the disk:
 	// then there is no journal, and stores without room for a note of their own have theirs
 	// here. nil stands for journals.
@@ -213,7 +216,11 @@ func (d *Place) Path(name string) string {
 
 // Files are the directory's, by names as seen from it.
 func (d *Place) Files() module.Files {
-	return module.Disk{Root: d.Dir, FS: d.FS, Interrupted: d.Interrupted}
+	disk := module.Disk{Root: d.Dir, FS: d.FS, Interrupted: d.Interrupted}
+	if d.Unsaved != nil {
+		return module.Edited{Files: disk, Root: d.Dir, Text: d.Unsaved}
+	}
+	return disk
 }
 
 // Silence is for how long a server may do nothing. Anything that is wrong with the setting is

@@ -149,6 +149,16 @@ func (d *Supplier) FillFound(c *Late, reqs install.Requirements) ([]addr.Provide
 	return list, s.diags
 }
 
+// FillDeclared is FillFound for commands that only use schemas: no provider is started to
+// check a configuration.
+func (d *Supplier) FillDeclared(c *Late, reqs install.Requirements) ([]addr.Provider, diag.List) {
+	absent, diags := d.FillFound(c, reqs)
+	if inner, none := c.get(); none == nil {
+		c.set(provider.Declared{Catalog: inner})
+	}
+	return absent, diags
+}
+
 // found are the providers of a catalog that are there.
 type found struct {
 	provider.Catalog

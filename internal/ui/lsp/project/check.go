@@ -1,0 +1,227 @@
+package project
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/workspace"
+	"weir.dev/weir/internal/workspace/lockedstate"
+	"weir.dev/weir/internal/workspace/providersource"
+)
+
+// testsDir is where test files are, beside those in the directory itself.
+const testsDir = "tests"
+
+// A unit is a directory that is checked as a root module, with what one check leaves to the
+// next. One check runs at a time.
+type unit struct {
+	dir      string
+	programs engine.Programs
+	kept     providersource.Kept
+
+	running sync.Mutex
+
+	mu      sync.Mutex
+	loaded  map[string]bool // the directories of the last check
+	schemas map[addr.Provider]*provider.Schemas
+	config  *engine.Config
+}
+
+func (u *unit) close() { u.kept.Close() }
+
+// covers reports whether the last check loaded a directory.
+func (u *unit) covers(dir string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.loaded[dir]
+}
+
+func (p *Project) unit(dir string) *unit {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.units[dir]
+	if u == nil {
+		u = &unit{dir: dir}
+		p.units[dir] = u
+	}
+	return u
+}
+
+// Units are the directories to check after a change in one: itself, those whose last check
+// loaded it, and a root that init was run in if it isn't one.
+func (v *View) Units(ctx context.Context, dir string) []string {
+	list := []string{dir}
+	v.mu.Lock()
+	units := maps.Clone(v.units)
+	v.mu.Unlock()
+	covered := Initialised(dir)
+	for _, other := range slices.Sorted(maps.Keys(units)) {
+		if other != dir && units[other].covers(dir) {
+			list = append(list, other)
+			covered = covered || Initialised(other)
+		}
+	}
+	if !covered {
+		if root := v.Root(ctx, dir); root != "" && !slices.Contains(list, root) {
+			list = append(list, root)
+		}
+	}
+	return list
+}
+
+// A Checked is the result of a check.
+type Checked struct {
+	Diags diag.List // with absolute names of files
+	Files []string  // all that were read, by absolute name
+}
+
+// Check validates a directory as a root module, with the schemas of the providers that are
+// installed. With ask the providers check their configurations, too, as validate does.
+func (v *View) Check(ctx context.Context, dir string, ask bool) (*Checked, bool) {
+	u := v.unit(dir)
+	u.running.Lock()
+	defer u.running.Unlock()
+	if ctx.Err() != nil {
+		return nil, false
+	}
+	d := v.directory(u)
+	defer d.Close()
+	config, diags := d.Validated(ctx, workspace.Loading{Declared: true}, testsDir)
+	if config != nil && config.Tree != nil && config.Tree.Program != nil {
+		u.learn(ctx, config)
+	}
+	if ask && !diags.HasErrors() && u.external() && ctx.Err() == nil {
+		again := v.directory(u)
+		diags.Append(again.Validate(ctx, workspace.Loading{}, testsDir).Beside(diags))
+		again.Close()
+		u.kept.Shrink(0) // no process waits for the next time that a file is saved
+	}
+	if ctx.Err() != nil {
+		return nil, false
+	}
+	out := &Checked{Diags: absolute(dir, diags)}
+	for name := range d.Sources() {
+		out.Files = append(out.Files, join(dir, name))
+	}
+	slices.Sort(out.Files)
+	return out, true
+}
+
+// directory is a unit's, with the texts of the documents.
+func (v *View) directory(u *unit) *workspace.Directory {
+	o := v.Outside
+	o.Dir, o.OriginalDir, o.Unsaved = u.dir, u.dir, v.texts()
+	d := workspace.New(o)
+	d.Programs, d.Kept = &u.programs, &u.kept
+	return d
+}
+
+// learn notes what a check loaded, and the schemas that it used.
+func (u *unit) learn(ctx context.Context, config *engine.Config) {
+	loaded := map[string]bool{u.dir: true}
+	for name := range config.Sources {
+		loaded[filepath.Dir(join(u.dir, name))] = true
+	}
+	schemas := map[addr.Provider]*provider.Schemas{}
+	for _, p := range providersource.Providers(config.Tree) {
+		if s, _ := config.World.Catalog.Schemas(ctx, p); s != nil {
+			schemas[p] = s
+		}
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.loaded, u.config = loaded, config
+	if len(schemas) > 0 || len(u.schemas) == 0 {
+		u.schemas = schemas
+	}
+}
+
+// external reports whether the unit has a provider that runs as a process.
+func (u *unit) external() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for p := range u.schemas {
+		if !p.IsBuiltin() {
+			return true
+		}
+	}
+	return false
+}
+
+// Schemas are those of a provider, as the last checks of the project have them; nil if none
+// has. The checks of the directory come first.
+func (v *View) Schemas(dir string, p addr.Provider) *provider.Schemas {
+	v.mu.Lock()
+	units := slices.SortedFunc(maps.Values(v.units), func(a, b *unit) int {
+		switch {
+		case a.dir == dir:
+			return -1
+		case b.dir == dir:
+			return 1
+		}
+		return len(a.dir) - len(b.dir)
+	})
+	v.mu.Unlock()
+	for _, u := range units {
+		u.mu.Lock()
+		s := u.schemas[p]
+		u.mu.Unlock()
+		if s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// State is the state of a root module, if it is in a file of the machine: no other backend is
+// read. It is nil if the state can't be read.
+func (v *View) State(ctx context.Context, dir string) (*state.Snapshot, *engine.Config) {
+	if m := v.Module(ctx, dir); m == nil || m.Program.Backend != nil && m.Program.Backend.Type != "local" {
+		return nil, nil
+	}
+	u := v.unit(dir)
+	u.running.Lock()
+	defer u.running.Unlock()
+	d := v.directory(u)
+	defer d.Close()
+	var s *lockedstate.Session
+	config, s, _ := d.Look(ctx, d.Configuration(), workspace.Opening{})
+	if config == nil || s == nil {
+		return nil, nil
+	}
+	return s.Prior(), config
+}
+
+// join is a name of a check as an absolute path.
+func join(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(dir, name)
+}
+
+// absolute are diagnostics with absolute names of files.
+func absolute(dir string, l diag.List) diag.List {
+	out := slices.Clone(l)
+	for i := range out {
+		if s := out[i].Subject; s != nil {
+			at := *s
+			at.Filename = join(dir, at.Filename)
+			out[i].Subject = &at
+		}
+		if c := out[i].Context; c != nil {
+			at := *c
+			at.Filename = join(dir, at.Filename)
+			out[i].Context = &at
+		}
+	}
+	return out
+}
