@@ -144,7 +144,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	r.pool.Serve(r.rt, func(s ratelimit.Slowed) { r.tell(event.Event{Kind: event.Slowed, Slowed: &s}) })
 	r.Pool = r.pool
 	r.Facts.Context = ctx
-	ev := &eval.Evaluator{Host: host{r}, Facts: r.Facts, Thorough: true, Lenient: in.Plan.Mode == plan.RefreshOnly}
+	ev := &eval.Evaluator{Host: host{r}, Facts: r.Facts, Thorough: true, Lenient: in.Plan.Mode == plan.RefreshOnly, Whole: in.Plan.Whole()}
 	r.root = ev.NewRoot(in.Tree.Program)
 	r.dropOutputs()
 	r.tellImports()

@@ -24,10 +24,12 @@ const MaxInstances = 10_000_000
 // Each is what each and count mean in one instance of a block. It isn't changed.
 type Each struct {
 	Key   addr.Key
-	Value cty.Value // each.value, NilVal for count
+	Value cty.Value // each.value, NilVal for count and with a source
 	// Element is each.key where it isn't the text of Key: in import blocks, whose
 	// for_each takes lists and sets of anything.
 	Element cty.Value
+
+	source *source // of the block, nil for most
 }
 
 // index is count.index, NilVal where it has no meaning.
@@ -77,6 +79,8 @@ type Expansion struct {
 	// Keys are those of a Keyed block, in order, with Values.
 	Keys   []string
 	Values map[string]cty.Value
+
+	source *source // what the instances read their values from, instead of Values
 }
 
 // Each lists what each and count mean, instance by instance.
@@ -87,11 +91,12 @@ func (e Expansion) Each() []*Each {
 	if e.Kind == Keyed {
 		all := make([]*Each, len(e.Keys))
 		for i, k := range e.Keys {
-			v, ok := e.Values[k]
-			if !ok {
-				v = cty.DynamicVal
+			all[i] = &Each{Key: addr.StringKey(k), source: e.source}
+			if v, ok := e.Values[k]; ok {
+				all[i].Value = v
+			} else if e.source == nil {
+				all[i].Value = cty.DynamicVal
 			}
-			all[i] = &Each{Key: addr.StringKey(k), Value: v}
 		}
 		return all
 	}
@@ -99,7 +104,7 @@ func (e Expansion) Each() []*Each {
 	for i := range all {
 		all[i] = only
 		if e.Kind == Counted {
-			all[i] = &Each{Key: addr.IntKey(i)}
+			all[i] = &Each{Key: addr.IntKey(i), source: e.source}
 		}
 	}
 	return all
@@ -207,6 +212,13 @@ func evaluateRepeat(f *Frame, t *promise.Task, r program.Repeat) (Expansion, boo
 		return Expansion{Count: 1}, true
 	}
 	kind := kindOf(r)
+	if f.ev.Whole {
+		if s := f.sourceOf(kind, expr); s != nil {
+			if e, ok := s.expand(t, kind); ok {
+				return e, true
+			}
+		}
+	}
 	v, ok := Evaluate(t, expr, f.Context(t, nil, cty.NilVal))
 	if !ok {
 		return Expansion{Kind: kind, Unknown: true}, false

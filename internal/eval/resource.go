@@ -59,6 +59,7 @@ func (i *Instance) present(t *promise.Task, via *hcl.Range) (cty.Value, bool) {
 		for _, e := range i.Expansions() {
 			t.Depend(e)
 		}
+		i.readSources(t)
 		if ok = ok && t.Failures() == 0; !ok {
 			v = orUnknown(v)
 		}
@@ -161,6 +162,19 @@ func (i *Instance) Expansions() []*promise.Node {
 		list = append(list, &f.Parent.calls[f.Call.Index].expansion.Node)
 	}
 	return list
+}
+
+// readSources reads the instances that the instance and the modules around it are repeated
+// for.
+func (i *Instance) readSources(t *promise.Task) {
+	if s := i.Each.source; s != nil {
+		s.element(t, i.Each.Key)
+	}
+	for f := i.Frame; f.Parent != nil; f = f.Parent {
+		if s := f.Each.source; s != nil {
+			s.element(t, f.Each.Key)
+		}
+	}
 }
 
 // Found returns the instances of a resource, and whether they could be found

@@ -166,7 +166,9 @@ func (s *scope) repetition(ref *program.Ref) (cty.Value, hcl.Diagnostics) {
 		case "key":
 			v = s.each.key()
 		case "value":
-			v = s.each.Value
+			if v = s.each.Value; v == cty.NilVal && s.each.source != nil {
+				return s.each.source.value(s.task, s.each.Key)
+			}
 		}
 	}
 	if v != cty.NilVal {

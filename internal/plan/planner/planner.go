@@ -256,6 +256,7 @@ func newRun(ctx context.Context, in Input) *run {
 		pendingOf: map[*promise.Node]bool{},
 	}
 	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts, Lenient: in.Mode == plan.RefreshOnly}
+	ev.Whole = in.Mode == plan.Normal && len(in.Targets)+len(in.Excludes) == 0 && in.Invoke == nil
 	r.root = ev.NewRoot(in.Tree.Program)
 	r.references = sync.OnceValue(func() *refgraph.Of { return refgraph.In(in.Tree) })
 	r.waiting = newSearch(r.isDeferred)
