@@ -78,11 +78,14 @@ func (r *run) locate(i *eval.Instance, o addr.Object, diags diag.List) diag.List
 
 // conditions evaluates conditions with final values.
 func (r *run) conditions(t *promise.Task, i *eval.Instance, pre bool, self cty.Value) (ok bool) {
-	list, summary := i.Resource.Postconditions, "Resource postcondition failed"
-	if pre {
-		list, self, summary = i.Resource.Preconditions, cty.NilVal, "Resource precondition failed"
-	}
-	t.Amend(in(i.Addr), func() { ok = instance.Conditions(t, i, list, self, summary, diag.Error, r.checks) })
+	c := instance.Conditions{Set: r.checks, Severity: diag.Error}
+	t.Amend(in(i.Addr), func() {
+		if pre {
+			ok = c.Before(t, i)
+		} else {
+			ok = c.After(t, i, self)
+		}
+	})
 	return ok
 }
 

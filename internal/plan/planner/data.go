@@ -3,173 +3,170 @@ package planner
 import (
 	"github.com/zclconf/go-cty/cty"
 
-	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
+	"weir.dev/weir/internal/plan/prior"
 	"weir.dev/weir/internal/resource/contract"
 	"weir.dev/weir/internal/resource/instance"
-	"weir.dev/weir/internal/resource/providerclient"
 	"weir.dev/weir/internal/resource/resourceconfig"
+	"weir.dev/weir/internal/state"
 )
+
+// reads plans the instances of data sources and ephemeral resources: they are read now if
+// everything that they need is there, and else in apply.
+type reads struct {
+	mode       plan.Mode
+	prior      *prior.Prior
+	calls      *calls
+	record     *record
+	waits      *waits
+	deferral   *deferral
+	conditions instance.Conditions
+}
+
+// A configuredRead is an instance that can be read, unless it has to wait.
+type configuredRead struct {
+	instance.Opened
+	config  resourceconfig.Config
+	awaited *plan.Awaited // nil for nothing
+}
+
+// configure opens an instance, evaluates its configuration and preconditions, and finds what it
+// has to wait for.
+func (r *reads) configure(t *promise.Task, i *eval.Instance) (c configuredRead, ok bool) {
+	ready := i.DependsOn(t)
+	explicit := len(t.Current().Deps())
+	c.Opened, ok = r.calls.open(t, i)
+	if !ok || !ready {
+		return c, false
+	}
+	t.Amend(r.ofCheck(i), func() { c.config, ok = r.calls.configure(t, &c.Opened) })
+	if !ok || !r.conditions.Before(t, i) {
+		return c, false
+	}
+	return c, t.Within(func(t *promise.Task) { c.awaited = r.waits.awaits(t, i, explicit) })
+}
+
+// ofCheck makes a failed read in a check block an outcome of the check.
+func (r *reads) ofCheck(i *eval.Instance) func(diag.List) diag.List {
+	return func(l diag.List) diag.List { return instance.CheckWarnings(r.conditions.Set, i, l) }
+}
+
+// later is what is known of the result before the instance is read.
+func (c *configuredRead) later() cty.Value {
+	block := c.Subject.Schema.Block
+	return block.MarkSensitive(resourceconfig.MarkPaths(contract.PlannedDataObject(block, c.config.Value), c.config.Sensitive))
+}
 
 // data reads an instance of a data source, or postpones that to apply when
 // its configuration isn't known or when something that it depends on is
 // about to change.
-func (r *run) data(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
-	ready := i.DependsOn(t)
-	explicit := len(t.Current().Deps())
-	o, ok := r.open(t, i)
-	if !ok || !ready {
+func (r *reads) data(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
+	c, ok := r.configure(t, i)
+	if !ok {
 		return cty.DynamicVal, false
 	}
-	// In a check block, a failed read is an outcome of the check.
-	ofCheck := func(l diag.List) diag.List { return instance.CheckWarnings(r.checks, i, l) }
-	var config resourceconfig.Config
-	t.Amend(ofCheck, func() { config, ok = r.config(t, o) })
-	if !ok || !r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed") {
-		return cty.DynamicVal, false
-	}
-	var awaited *plan.Awaited
-	if !t.Within(func(t *promise.Task) { awaited = r.awaits(t, i, explicit) }) {
-		return cty.DynamicVal, false
-	}
-	if why := r.deferral(t, i, o, ""); why != "" {
-		return r.deferData(o, config, why), true
-	}
-	reason := plan.NoReason
+	why, known := r.deferral.ofRead(t, i), c.config.Value.IsWhollyKnown()
 	switch {
-	case !config.Value.IsWhollyKnown():
-		reason, awaited = plan.ReadConfigUnknown, nil
-	case awaited != nil:
-		reason = plan.ReadDependencyPending
+	case why != "":
+		o, change := r.readLater(&c, c.later())
+		change.Reason = plan.ReadConfigUnknown
+		r.record.postpone(o.decided(nil, r.prior.Current(i.Addr)), change, why)
+		return change.After, true
+	case !known || c.awaited != nil:
+		o, change := r.readLater(&c, c.later())
+		if change.Reason = plan.ReadConfigUnknown; known {
+			change.Reason, change.Awaits = plan.ReadDependencyPending, c.awaited
+		}
+		if r.mode != plan.RefreshOnly { // what isn't known then won't be known later either
+			d := o.decided(change, nil)
+			d.conditions = true
+			r.record.add(d)
+		}
+		return change.After, r.conditions.After(t, i, change.After)
 	}
-	if reason != plan.NoReason {
-		v := r.postpone(o, config, reason, awaited)
-		return v, r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed")
-	}
-	v, diags := r.readData(o, config)
-	t.Report(ofCheck(diags)...)
-	failed := v == cty.NilVal
-	if i.Resource.Check != nil && r.Mode == plan.Normal {
-		r.readAgain(o, config, v, failed)
-	}
-	if failed {
+	v, stored, diags := r.read(&c)
+	t.Report(r.ofCheck(i)(diags)...)
+	r.recordRead(&c, v, stored)
+	if stored == nil {
 		return cty.DynamicVal, false
 	}
-	return v, r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed")
+	return v, r.conditions.After(t, i, v)
 }
 
-// postpone records that a data source is read during apply, and what it waits for.
-func (r *run) postpone(o *object, config resourceconfig.Config, reason plan.Reason, awaited *plan.Awaited) cty.Value {
-	b := o.subject.Schema.Block
-	after := b.MarkSensitive(resourceconfig.MarkPaths(contract.PlannedDataObject(b, config.Value), config.Sensitive))
-	previous, _ := r.prior.Origin(o.addr.Instance)
-	o.wasAt(previous)
-	o.change = &plan.Change{
-		Addr: *o.addr, From: o.from, Provider: o.conn.At(), Action: plan.Read, Reason: reason, Awaits: awaited,
-		Before: cty.NullVal(b.ImpliedType()), After: after,
+// readLater is the change of a data source that is read during apply.
+func (r *reads) readLater(c *configuredRead, after cty.Value) (*priorObject, *plan.Change) {
+	previous, _ := r.prior.Origin(c.Addr.Instance)
+	o := claim(c.Opened, previous, nil)
+	return o, &plan.Change{
+		Addr: c.Addr, From: o.from, Provider: c.Conn.At(), Action: plan.Read,
+		Before: cty.NullVal(c.Subject.Schema.Block.ImpliedType()), After: after,
 	}
-	o.conditions = true
-	if r.Mode != plan.RefreshOnly { // what isn't known then won't be known later either
-		r.record(o)
-	}
-	return after
 }
 
-// readAgain records that a data source of a check block is read in apply too:
-// the check is about how things are then.
-func (r *run) readAgain(o *object, config resourceconfig.Config, now cty.Value, failed bool) {
-	b := o.subject.Schema.Block
-	if failed {
-		now = b.MarkSensitive(resourceconfig.MarkPaths(contract.PlannedDataObject(b, config.Value), config.Sensitive))
+// recordRead records a data source that was read; stored is nil if that failed. One in a check
+// block is read in apply too: the check is about how things are then.
+func (r *reads) recordRead(c *configuredRead, v cty.Value, stored *state.Object) {
+	if c.Instance.Resource.Check != nil && r.mode == plan.Normal {
+		if stored == nil {
+			v = c.later()
+		}
+		o, change := r.readLater(c, v)
+		change.Reason = plan.ReadCheckNested
+		d := o.decided(change, stored)
+		d.again = true
+		r.record.add(d)
+	} else if stored != nil {
+		r.record.add(claim(c.Opened, c.Addr.Instance, nil).decided(nil, stored))
 	}
-	previous, _ := r.prior.Origin(o.addr.Instance)
-	o.wasAt(previous)
-	o.change = &plan.Change{
-		Addr: *o.addr, From: o.from, Provider: o.conn.At(), Action: plan.Read, Reason: plan.ReadCheckNested,
-		Before: cty.NullVal(b.ImpliedType()), After: now,
-	}
-	o.again = true
-	r.record(o)
 }
 
-// readData reads a data source now and keeps the result for the state. The result is NilVal
-// beside an error.
-func (r *run) readData(o *object, config resourceconfig.Config) (cty.Value, diag.List) {
-	r.tell(event.Event{Kind: event.ReadStart, Addr: *o.addr})
-	v, diags := o.conn.ReadOnce(r.ctx, o.subject, config.Value)
+// read reads a data source now. Without what states have of the result there is an error.
+func (r *reads) read(c *configuredRead) (cty.Value, *state.Object, diag.List) {
+	r.calls.tell(event.Event{Kind: event.ReadStart, Addr: c.Addr})
+	v, diags := c.Conn.ReadOnce(r.calls.ctx, c.Subject, c.config.Value)
 	if diags.HasErrors() {
-		return cty.NilVal, r.locate(o, diags)
+		return cty.NilVal, nil, r.calls.locate(&c.Opened, diags)
 	}
-	key, id := instance.Identify(v, o.subject.Schema.Block, config.Sensitive)
-	r.tell(event.Event{Kind: event.ReadComplete, Addr: *o.addr, IDKey: key, IDValue: id})
-	marked, stored, more := instance.DataResult(o.subject, o.conn.Addr, config, v)
+	key, id := instance.Identify(v, c.Subject.Schema.Block, c.config.Sensitive)
+	r.calls.tell(event.Event{Kind: event.ReadComplete, Addr: c.Addr, IDKey: key, IDValue: id})
+	marked, stored, more := instance.DataResult(c.Subject, c.Conn.Addr, c.config, v)
 	if diags.Append(more); more.HasErrors() {
-		return cty.NilVal, diags
+		return cty.NilVal, nil, diags
 	}
-	o.stored = stored
-	r.record(o)
-	return marked, r.locate(o, diags)
+	return marked, stored, r.calls.locate(&c.Opened, diags)
 }
 
 // ephemeral opens an instance of an ephemeral resource for the time of
 // planning, or leaves its value unknown.
-func (r *run) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
-	ready := i.DependsOn(t)
-	explicit := len(t.Current().Deps())
-	o, ok := r.open(t, i)
-	if !ok || !ready {
-		return cty.DynamicVal, false
-	}
-	config, ok := r.config(t, o)
+func (r *reads) ephemeral(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
+	c, ok := r.configure(t, i)
 	if !ok {
 		return cty.DynamicVal, false
 	}
-	holds := r.conditions(t, i, i.Resource.Preconditions, cty.NilVal, "Resource precondition failed")
-	var awaited *plan.Awaited
-	if !t.Within(func(t *promise.Task) { awaited = r.awaits(t, i, explicit) }) || !holds {
-		return cty.DynamicVal, false
-	}
-	block := o.subject.Schema.Block
-	unknown := block.MarkSensitive(contract.PlannedDataObject(block, config.Value)).Mark(value.Ephemeral)
-	if r.deferral(t, i, o, "") != "" {
+	block := c.Subject.Schema.Block
+	unknown := block.MarkSensitive(contract.PlannedDataObject(block, c.config.Value)).Mark(value.Ephemeral)
+	if r.deferral.ofRead(t, i) != "" {
 		return unknown, true
 	}
-	o.conditions = r.Mode == plan.Normal && len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0
-	r.record(o)
-	if !config.Value.IsWhollyKnown() || awaited != nil {
+	d := claim(c.Opened, i.Addr, nil).decided(nil, nil)
+	d.conditions = r.mode == plan.Normal && len(i.Resource.Preconditions)+len(i.Resource.Postconditions) > 0
+	defer func() { r.record.add(d) }()
+	if !c.config.Value.IsWhollyKnown() || c.awaited != nil {
 		return unknown, true
 	}
-	r.tell(event.Event{Kind: event.EphemeralStart, Addr: *o.addr, Text: "opening"})
-	v, lease, diags := r.pool.OpenEphemeral(i.Addr, o.conn, o.subject.Schema, config.Value)
-	if !t.Report(r.locate(o, diags)...) {
+	r.calls.tell(event.Event{Kind: event.EphemeralStart, Addr: c.Addr, Text: "opening"})
+	v, lease, diags := r.calls.pool.OpenEphemeral(i.Addr, c.Conn, c.Subject.Schema, c.config.Value)
+	if !t.Report(r.calls.locate(&c.Opened, diags)...) {
 		return cty.DynamicVal, false
 	}
-	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: *o.addr, Text: "opening"})
-	r.mu.Lock()
-	r.leases = append(r.leases, leased{*o.addr, lease})
-	r.mu.Unlock()
-	ok = r.conditions(t, i, i.Resource.Postconditions, v, "Resource postcondition failed")
-	o.conditions = o.conditions && !r.checks.Known(instance.Checked(i))
+	r.calls.tell(event.Event{Kind: event.EphemeralComplete, Addr: c.Addr, Text: "opening"})
+	r.record.opened(leased{c.Addr, lease})
+	ok = r.conditions.After(t, i, v)
+	d.conditions = d.conditions && !r.conditions.Set.Known(instance.Checked(i))
 	return v, ok
-}
-
-// A leased is an ephemeral resource instance that planning has opened.
-type leased struct {
-	addr  addr.Object
-	lease *providerclient.Lease
-}
-
-// closeLeases closes what planning has opened, the last first.
-func (r *run) closeLeases() {
-	for n := len(r.leases) - 1; n >= 0; n-- {
-		l := r.leases[n]
-		r.tell(event.Event{Kind: event.EphemeralStart, Addr: l.addr, Text: "closing"})
-		r.note(l.lease.Close())
-		r.tell(event.Event{Kind: event.EphemeralComplete, Addr: l.addr, Text: "closing"})
-	}
 }

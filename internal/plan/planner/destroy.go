@@ -6,24 +6,28 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
-	"weir.dev/weir/internal/plan/relevantattrs"
 	"weir.dev/weir/internal/resource/instance"
+	"weir.dev/weir/internal/resource/providerclient"
 	"weir.dev/weir/internal/state"
 )
 
 // A destroyer is the host of a plan to destroy: blocks have the instances
 // that the state has, and references answer with what exists. Only what the
 // providers' configurations need is evaluated.
-type destroyer struct{ *run }
+type destroyer struct {
+	providerclient.Base
+	expander *expander // for blocks that don't follow the state
+	endings  *endings
+	reads    *reads
+}
 
 // Expand implements eval.Host.
 func (d *destroyer) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, bool)) (eval.Expansion, bool) {
-	if e, ok := instance.Existing(d.prior.Keys, b); ok {
+	if e, ok := instance.Existing(d.endings.prior.Keys, b); ok {
 		return e, true
 	}
-	return d.run.Expand(t, b, configured)
+	return d.expander.Expand(t, b, configured)
 }
 
 // Resource implements eval.Host.
@@ -32,139 +36,115 @@ func (d *destroyer) Resource(t *promise.Task, i *eval.Instance) (cty.Value, bool
 	case addr.Data:
 		return d.storedData(t, i)
 	case addr.Ephemeral:
-		return d.ephemeral(t, i)
+		return d.reads.ephemeral(t, i)
 	case addr.Action:
-		return d.run.Resource(t, i)
+		return cty.DynamicVal, true // it is configured where it is invoked
 	}
-	previous, stored := d.prior.ClaimFor(i.Addr)
+	e := d.endings
+	previous, stored := e.prior.ClaimFor(i.Addr)
 	if stored == nil {
 		return cty.DynamicVal, true
 	}
-	o, ok := d.connect(t, i, previous, stored)
+	at, ok := d.open(t, i, previous, stored)
 	if !ok {
 		return cty.DynamicVal, false
 	}
-	defer o.settle()
-	o.wasAt(previous)
-	o.stored = stored
-	if !d.readPrior(t, o) {
+	o, ok := e.reader.read(t, at)
+	if !ok {
 		return cty.DynamicVal, false
 	}
-	v := instance.Marked(o.subject.Schema, o.before.Value, o.stored)
-	if !o.before.Exists() {
-		d.record(o)
-		return cty.DynamicVal, true
-	}
-	if !d.destroys(i.Addr) {
-		d.recordNoOp(o)
-		return v, true
-	}
-	d.run.deletion(o)
 	switch {
-	case d.holds(o):
-		d.postponeChange(o, neededInDoubt)
-		return v, true
-	case i.Resource.SkipDestroy:
-		o.change.Action, o.change.Reason = plan.Forget, plan.ForgotDestroyFalse
-	case stored.SkipDestroy && !i.Resource.Repeat.IsSingle():
-		// Whether it is an instance that the configuration still has isn't
-		// looked at here; if it isn't, this was its last word.
-		o.change.Action, o.change.Reason = plan.Forget, plan.ForgotDestroyFalseState
-	default:
-		if ok = d.guard(t, o, i.Resource, i.Frame); ok {
-			ok = d.run.planDeletion(t, o)
-			ok = d.leaving(t, o) && ok
-		}
+	case !o.now.Exists():
+		e.record.add(o.decided(nil))
+		return cty.DynamicVal, true
+	case !e.selection.destroys(i.Addr):
+		e.record.add(o.decided(o.noOp()))
+		return o.value(), true
 	}
-	d.record(o)
-	return v, ok
+	return o.value(), d.destroy(t, o)
 }
 
-// connect finds the provider of a stored instance. The object belongs to the
+// destroy plans the end of an object that exists.
+func (d *destroyer) destroy(t *promise.Task, o *refreshedObject) (ok bool) {
+	e, i := d.endings, o.Instance
+	c := e.deletion(o)
+	decided := o.decided(c)
+	ok = true
+	switch {
+	case e.deferral.holds(o.priorObject):
+		e.record.postpone(o.decided(nil), c, neededInDoubt)
+		return true
+	case i.Resource.SkipDestroy:
+		c.Action, c.Reason = plan.Forget, plan.ForgotDestroyFalse
+	case o.stored.SkipDestroy && !i.Resource.Repeat.IsSingle():
+		// Whether it is an instance that the configuration still has isn't
+		// looked at here; if it isn't, this was its last word.
+		c.Action, c.Reason = plan.Forget, plan.ForgotDestroyFalseState
+	default:
+		if ok = e.options.guard(t, c, i.Resource, i.Frame); ok {
+			ok = e.plan(t, o, c)
+			var reported bool
+			decided.invocations, reported = e.invocations(t, o, c)
+			ok = ok && reported
+		}
+	}
+	e.record.add(decided)
+	return ok
+}
+
+// open finds the provider of a stored instance. The object belongs to the
 // one that made it: what the configuration says of that may follow from values
 // that a plan to destroy doesn't have, such as each.value. Where that provider
 // configuration is gone, or the type has changed, the one configured now has to
 // do.
-func (d *destroyer) connect(t *promise.Task, i *eval.Instance, previous addr.Instance, stored *state.Object) (*object, bool) {
+func (d *destroyer) open(t *promise.Task, i *eval.Instance, previous addr.Instance, stored *state.Object) (*priorObject, bool) {
 	now := addr.Object{Instance: i.Addr}
 	found := false
-	t.Collect(func() { _, found = d.run.storedProvider(t, now, stored.Provider) }) // reported below
+	t.Collect(func() { _, found = d.endings.storedProvider(t, now, stored.Provider) }) // reported below
 	if !found || previous.Name.Type != i.Addr.Name.Type {
-		return d.open(t, i)
+		opened, ok := d.endings.calls.open(t, i)
+		return claim(opened, previous, stored), ok
 	}
-	o, ok := d.run.leftover(t, addr.Object{Instance: previous}, now, i.Frame)
+	o, ok := d.endings.open(t, addr.Object{Instance: previous}, now, i.Frame)
 	if ok {
-		o.instance = i
+		o.Instance = i
 	}
 	return o, ok
 }
 
 // storedData answers with a data source's stored result, or reads it.
 func (d *destroyer) storedData(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
-	stored := d.prior.Current(i.Addr)
+	stored := d.endings.prior.Current(i.Addr)
 	if stored == nil {
-		return d.data(t, i)
+		return d.reads.data(t, i)
 	}
-	o, ok := d.connect(t, i, i.Addr, stored)
+	o, ok := d.open(t, i, i.Addr, stored)
 	if !ok {
 		return cty.DynamicVal, false
 	}
-	v, err := o.subject.Decode(stored)
+	v, err := o.Subject.Decode(stored)
 	if err != nil {
-		return d.data(t, i)
+		return d.reads.data(t, i)
 	}
-	return instance.Marked(o.subject.Schema, v, stored), true
+	return instance.Marked(o.Subject.Schema, v, stored), true
 }
 
-// destroys reports whether a plan to destroy includes the object.
-func (r *run) destroys(i addr.Instance) bool {
-	r.destroyOnce.Do(func() { r.destroyed = r.scope.Destroyed(r.prior.Snapshot, r.prior.Now) })
-	return r.destroyed == nil || r.destroyed[i]
-}
-
-// endsWithObjects reports whether a plan to destroy removes an output: where
-// only some objects are destroyed, one that reads objects of which all are.
-// Outputs that read others too stay unchanged until the next apply.
-func (r *run) endsWithObjects(o *program.Output) bool {
-	if r.scope.Whole() {
-		return true
-	}
-	if o.Expr == nil {
-		return false
-	}
-	ends := false
-	for _, a := range relevantattrs.ReadBy(r.root, o.Expr) {
-		of := a.Resource.Resource
-		for _, key := range r.prior.Keys.Resource(of) {
-			i := of.Instance(key)
-			switch {
-			case a.Resource.Key != addr.NoKey && a.Resource.Key != key:
-			case !r.destroys(i):
-				return false
-			default:
-				ends = true
-			}
-		}
-	}
-	return ends
-}
-
-// walkStored evaluates the instances that the state has in the modules that
+// walk evaluates the instances that the state has in the modules that
 // the configuration still has; the sweep deals with the others.
-func (d *destroyer) walkStored(t *promise.Task, f *eval.Frame) {
+func (d *destroyer) walk(t *promise.Task, rt *promise.Runtime, f *eval.Frame) {
 	for _, res := range f.Program.Resources {
 		if res.Name.Mode != addr.Managed {
 			continue
 		}
 		for _, i := range f.Instances(t, res, nil) {
-			if d.destroys(i.Addr) {
-				d.rt.Go(func(t *promise.Task) { i.Value(t, nil) })
+			if d.endings.selection.destroys(i.Addr) {
+				rt.Go(func(t *promise.Task) { i.Value(t, nil) })
 			}
 		}
 	}
 	for _, c := range f.Program.AllCalls() {
 		for _, child := range f.Calls(t, c, nil) {
-			d.rt.Go(func(t *promise.Task) { d.walkStored(t, child) })
+			rt.Go(func(t *promise.Task) { d.walk(t, rt, child) })
 		}
 	}
 }

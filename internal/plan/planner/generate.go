@@ -3,8 +3,7 @@ package planner
 import (
 	"context"
 	"slices"
-
-	"github.com/zclconf/go-cty/cty"
+	"sync"
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
@@ -32,8 +31,9 @@ func Generate(ctx context.Context, in Input) ([]Generated, diag.List) {
 	if diags := r.prior.CompileMoves(r.Tree, r, r.Facts); diags.HasErrors() {
 		return nil, diags
 	}
+	var mu sync.Mutex
 	var list []Generated
-	r.rt.Go(func(t *promise.Task) { r.expandImports(t) })
+	r.rt.Go(func(t *promise.Task) { r.imports.expandBelow(t, r.root) })
 	r.rt.Wait()
 	for a, target := range r.imports.found {
 		if !r.lacks(a, target) {
@@ -44,9 +44,9 @@ func Generate(ctx context.Context, in Input) ([]Generated, diag.List) {
 			diags, _ := t.Try(func(t *promise.Task) { text = r.generate(t, a, target) })
 			t.Report(diags.InAddress(a.String())...)
 			if text != "" {
-				r.mu.Lock()
+				mu.Lock()
 				list = append(list, Generated{a, target.done.ID, text})
-				r.mu.Unlock()
+				mu.Unlock()
 			}
 		})
 	}
@@ -69,9 +69,9 @@ func Query(ctx context.Context, in Input) (*eval.Frame, diag.List) {
 
 // seen ends what looked at a part of the configuration, and returns the problems.
 func seen(r *run) diag.List {
-	r.closeLeases()
+	r.record.note(r.calls.close(r.record.leases))
 	diags := r.root.Diagnostics()
-	diags.Append(r.pool.Diagnostics())
+	diags.Append(r.Pool.Diagnostics())
 	diags.Append(eval.Bugs(r.rt))
 	diags.Append(r.others())
 	return diags
@@ -87,8 +87,12 @@ func (r *run) lacks(a addr.Instance, target *importTarget) bool {
 // generate imports an object only to write its configuration. The result is empty without an
 // object.
 func (r *run) generate(t *promise.Task, a addr.Instance, target *importTarget) (text string) {
-	o, ok := r.lookup(t, a, target.block)
-	if !ok || !r.importPrior(t, o) || !o.before.Exists() {
+	at, ok := r.lookup(t, a, target.block)
+	if !ok {
+		return ""
+	}
+	o, ok := r.reader.imported(t, at)
+	if !ok || !o.now.Exists() {
 		return ""
 	}
 	provider := ""
@@ -98,16 +102,16 @@ func (r *run) generate(t *promise.Task, a addr.Instance, target *importTarget) (
 			provider += "." + use.Alias
 		}
 	}
-	return configgen.Resource(a.Name, provider, o.subject.Schema.Block, o.before.Value)
+	return configgen.Resource(a.Name, provider, o.Subject.Schema.Block, o.now.Value)
 }
 
 // lookup is an object for an import target without configuration.
-func (r *run) lookup(t *promise.Task, a addr.Instance, block *program.Import) (*object, bool) {
+func (r *run) lookup(t *promise.Task, a addr.Instance, block *program.Import) (*priorObject, bool) {
 	pi, ok := r.root.ProviderOf(t, block.Provider, nil)
 	if !ok {
 		return nil, false
 	}
-	conn := r.pool.Open(t, pi)
+	conn := r.Pool.Open(t, pi)
 	if conn == nil {
 		return nil, false
 	}
@@ -116,7 +120,5 @@ func (r *run) lookup(t *promise.Task, a addr.Instance, block *program.Import) (*
 		return nil, t.Report(resourceconfig.Unsupported(block.Range, pi.Addr.Provider, a.Name, conn.Schemas)...)
 	}
 	subject, ok := instance.Subject(t, a, conn, sch, r.root)
-	o := newObject(addr.Object{Instance: a}, nil, conn, subject)
-	o.before.Value = cty.NullVal(sch.Block.ImpliedType())
-	return o, ok
+	return claim(instance.Opened{Addr: addr.Object{Instance: a}, Conn: conn, Subject: subject}, a, nil), ok
 }

@@ -13,7 +13,7 @@ import (
 // planned value and nothing depends on them. An observer whose references have a problem isn't
 // evaluated: its own failure would hide the cause.
 func (r *run) observe() {
-	if r.ctx.Err() != nil {
+	if r.calls.ctx.Err() != nil {
 		return
 	}
 	for _, f := range r.root.Frames() {

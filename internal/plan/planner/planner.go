@@ -8,7 +8,6 @@ package planner
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -16,19 +15,16 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/promise"
-	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/eval"
 	"weir.dev/weir/internal/incremental/freshness"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/actions"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/plan/graphbuilder"
 	"weir.dev/weir/internal/plan/prior"
-	"weir.dev/weir/internal/plan/refgraph"
-	"weir.dev/weir/internal/plan/targeting"
-	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/resource/checkresults"
-	"weir.dev/weir/internal/resource/lifecycle"
+	"weir.dev/weir/internal/resource/instance"
 	"weir.dev/weir/internal/resource/listrefresh"
 	"weir.dev/weir/internal/resource/providerclient"
 	"weir.dev/weir/internal/state"
@@ -99,118 +95,41 @@ type Input struct {
 	NewKey func() string
 }
 
-// A run is one planning. It is the evaluator's host.
+// A run is one planning: the parts that plan, and what they have in common. It is the evaluator's
+// host, unless everything is destroyed.
 type run struct {
 	Input
-	ctx  context.Context
-	rt   *promise.Runtime
-	root *eval.Frame
-	pool *providerclient.Pool
+	rt     *promise.Runtime
+	root   *eval.Frame
+	prior  *prior.Prior
+	checks *checkresults.Set
+	*expander
 
-	prior *prior.Prior
-	types value.Types
-
-	mu       sync.Mutex
-	objects  map[*eval.Instance]*object
-	left     []*object // those without configuration
-	drift    []*plan.Change
-	checks   *checkresults.Set
-	imports  importTargets
-	deferred map[addr.Instance]*plan.Deferred
-	diags    diag.List // see note
-
-	pendingOf map[*promise.Node]bool
-	waiting   *search                // for what is deferred
-	needed    map[addr.Resource]bool // by what is in doubt
-	leases    []leased
+	record    *record
+	calls     *calls
+	layout    *layout
+	selection *selection
+	imports   *imports
+	deferral  *deferral
+	reader    *reader
+	managed   *managed
+	reads     *reads
+	endings   *endings
+	destroyer *destroyer
+	actions   actions.Actions
 	asked     []graphbuilder.Asked
-
-	scope    *targeting.Scope
-	excluded *exclusion
-	// usesExcluded are the stored objects that depend on excluded ones.
-	usesExcluded func() map[addr.Instance]bool
-	lists        *listrefresh.Lists // nil for none
-	// closed: nothing more is planned. `told` are the problems found until then; lacking is set
-	// when something was asked for that doesn't exist.
-	closed, lacking bool
-	told            diag.List
-
-	removedOnce sync.Once
-	removed     *program.Removals
-
-	references func() *refgraph.Of
-	circleOnce sync.Once
-	circles    map[refgraph.Site]int
-	storedOnce sync.Once
-	storedIn   map[graphbuilder.Block][]addr.Object
-
-	destroyOnce sync.Once
-	destroyed   map[addr.Instance]bool // nil for everything
-}
-
-// An object is what planning knows of one object of a resource instance.
-type object struct {
-	addr     *addr.Object   // that of the change, once it is resolved
-	from     *addr.Instance // where it was before a move; nil for where it is
-	instance *eval.Instance // nil without configuration
-	stored   *state.Object  // nil without a prior object
-	*looked                 // nil once it is resolved
-	conn     *providerclient.Conn
-	change   *plan.Change
-	deferred provider.DeferredReason // what the provider said
-	stale    bool                    // it may have changed outside
-	// invocations are those around the change.
-	invocations []*plan.Invocation
-	// conditions: the instance has conditions to evaluate in apply.
-	conditions bool
-	// again: the data source was read and is read in apply again.
-	again bool
-}
-
-// looked is what only who plans an object needs of it.
-type looked struct {
-	before  lifecycle.Object
-	subject lifecycle.Subject
-}
-
-// newObject is an object that nothing is known of yet.
-func newObject(at addr.Object, i *eval.Instance, conn *providerclient.Conn, s lifecycle.Subject) *object {
-	return &object{addr: &at, instance: i, conn: conn, looked: &looked{s.None(), s}}
-}
-
-// wasAt notes where an object was before.
-func (o *object) wasAt(i addr.Instance) {
-	if o.from = nil; i != o.addr.Instance {
-		o.from = &i
-	}
-}
-
-func (o *object) previous() addr.Instance {
-	if o.from != nil {
-		return *o.from
-	}
-	return o.addr.Instance
-}
-
-// settle lets go of what nobody needs of an object that is planned.
-func (o *object) settle() {
-	if o.looked == nil {
-		return
-	}
-	if o.looked = nil; o.change != nil {
-		o.addr = &o.change.Addr
-	}
+	told      diag.List // the problems found until nothing more was planned
 }
 
 // Create makes a plan. Beside errors it returns what was planned so far,
 // marked as errored.
 func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 	r := newRun(ctx, in)
-	r.pool.Serve(r.rt, func(s providerclient.Slowed) { r.tell(event.Event{Kind: event.Slowed, Slowed: &s}) })
+	r.Pool.Serve(r.rt, func(s providerclient.Slowed) { r.calls.tell(event.Event{Kind: event.Slowed, Slowed: &s}) })
 	diags := r.prior.CompileMoves(r.Tree, r, r.Facts)
-	diags.Append(r.scope.Name(r.prior.Snapshot))
+	diags.Append(r.selection.Name(r.prior.Snapshot))
 	if !r.Import {
-		if covered := r.checkCovered(r.prior.Moved()); len(covered) > 0 {
+		if covered := r.selection.checkCovered(r.prior.Moved()); len(covered) > 0 {
 			diags.Append(append(diag.List{targetingWarning(len(r.Targets) > 0)}, covered...))
 		}
 	}
@@ -222,9 +141,9 @@ func Create(ctx context.Context, in Input) (*plan.Plan, diag.List) {
 		r.prior.Keys = r.prior.KeysNow()
 	}
 	r.evaluate()
-	r.closeLeases()
+	r.record.note(r.calls.close(r.record.leases))
 	diags.Append(r.evaluated())
-	diags.Append(r.pool.Diagnostics())
+	diags.Append(r.Pool.Diagnostics())
 	diags.Append(eval.Bugs(r.rt))
 	diags.Append(r.others())
 	if ctx.Err() != nil {
@@ -245,40 +164,60 @@ func newRun(ctx context.Context, in Input) *run {
 	}
 	before := prior.New(in.Prior)
 	r := &run{
-		Input: in, ctx: ctx,
-		rt:        promise.NewRuntime(in.Parallelism),
-		pool:      in.Pool,
-		prior:     before,
-		objects:   make(map[*eval.Instance]*object, len(before.Snapshot.Objects)),
-		checks:    checkresults.New(),
-		imports:   importTargets{map[addr.Instance]*importTarget{}, map[*eval.Frame]map[addr.Resource][]*importBlock{}},
-		deferred:  map[addr.Instance]*plan.Deferred{},
-		pendingOf: map[*promise.Node]bool{},
+		Input: in, prior: before, checks: checkresults.New(),
+		rt:       promise.NewRuntime(in.Parallelism),
+		expander: &expander{allowDeferral: in.AllowDeferral},
+		record:   newRecord(len(before.Snapshot.Objects)),
+		calls:    &calls{ctx: ctx, pool: in.Pool, tree: in.Tree, sink: in.Sink},
+		actions:  actions.Actions{Context: ctx, Pool: in.Pool, AllowDeferral: in.AllowDeferral},
 	}
+	r.destroyer = &destroyer{Base: in.Base, expander: r.expander}
 	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts, Lenient: in.Mode == plan.RefreshOnly}
 	ev.Whole = in.Mode == plan.Normal && len(in.Targets)+len(in.Excludes) == 0 && in.Invoke == nil
 	r.root = ev.NewRoot(in.Tree.Program)
-	r.references = sync.OnceValue(func() *refgraph.Of { return refgraph.In(in.Tree) })
-	r.waiting = newSearch(r.isDeferred)
-	r.excluded = &exclusion{run: r, known: map[place]bool{}}
-	r.needed = r.prior.Snapshot.Behind(r.Needed)
-	read := r.references
-	if in.Mode == plan.Destroy {
-		read = nil
+	r.layout = newLayout(r.root, in.Tree)
+	r.selection = newSelection(r.layout, before, &r.Options)
+	r.expander.selection = r.selection
+	r.imports = newImports(&r.Options, r.root)
+	r.deferral = newDeferral(&r.Options, before, r.record)
+	r.Looks.Begin(before.Snapshot, r.Now)
+	var lists *listrefresh.Lists
+	if !r.selection.IsPart() && !r.SkipRefresh { // for few objects there is no list
+		lists = listrefresh.New(ctx, in.Lists, before.Snapshot, r.Looks.MayLook, r.record.note)
 	}
-	r.scope = targeting.New(in.Tree, in.Targets, in.Excludes, read)
-	r.usesExcluded = sync.OnceValue(func() map[addr.Instance]bool { return r.scope.UseExcluded(r.prior.Snapshot, r.prior.Now) })
-	r.Looks.Begin(r.prior.Snapshot, r.Now)
-	if !r.scope.IsPart() && !r.SkipRefresh { // for few objects there is no list
-		r.lists = listrefresh.New(ctx, in.Lists, r.prior.Snapshot, r.Looks.MayLook, r.note)
-	}
+	r.prepareStages(lists)
 	return r
+}
+
+// prepareStages makes the parts that plan objects.
+func (r *run) prepareStages(lists *listrefresh.Lists) {
+	conditions := instance.Conditions{Set: r.checks, Severity: diag.Error}
+	if r.Mode != plan.Normal { // nothing is changed, or everything goes
+		conditions.Severity = diag.Warning
+	}
+	r.reader = &reader{
+		options: &r.Options, calls: r.calls, record: r.record, imports: r.imports,
+		chosen: r.selection.Wants, lists: lists, secrets: r.Facts.Secrets,
+	}
+	r.managed = &managed{
+		options: &r.Options, prior: r.prior, calls: r.calls, reader: r.reader, record: r.record,
+		deferral: r.deferral, conditions: conditions, actions: r.actions,
+	}
+	r.reads = &reads{
+		mode: r.Mode, prior: r.prior, calls: r.calls, record: r.record, deferral: r.deferral, conditions: conditions,
+		waits: newWaits(&r.Options, r.prior, r.layout, r.selection, r.record),
+	}
+	r.endings = &endings{
+		options: &r.Options, prior: r.prior, calls: r.calls, layout: r.layout, selection: r.selection,
+		reader: r.reader, record: r.record, deferral: r.deferral, actions: r.actions,
+	}
+	r.destroyer.endings, r.destroyer.reads = r.endings, r.reads
 }
 
 // host is the evaluator's host for the mode of the plan.
 func (r *run) host() eval.Host {
 	if r.Mode == plan.Destroy {
-		return &destroyer{r}
+		return r.destroyer
 	}
 	return r
 }
@@ -291,27 +230,26 @@ func (r *run) evaluate() {
 		r.rt.Wait()
 		return
 	case r.Mode == plan.Destroy:
-		r.rt.Go(func(t *promise.Task) { (&destroyer{r}).walkStored(t, r.root) })
-	case r.scope.IsPart():
+		r.rt.Go(func(t *promise.Task) { r.destroyer.walk(t, r.rt, r.root) })
+	case r.selection.IsPart():
 		r.rt.Go(func(t *promise.Task) { r.walkScope(t, r.root) })
 	default:
 		r.rt.Go(func(t *promise.Task) {
-			r.expandImports(t)
+			r.imports.expandBelow(t, r.root)
 			r.root.Walk(r.rt)
 		})
 	}
 	r.rt.Wait()
-	if len(r.imports.found) > 0 && !r.scope.IsPart() {
-		r.checkImports()
+	if !r.selection.IsPart() {
+		r.record.note(r.imports.check(r.layout))
 	}
 	if r.Mode != plan.Destroy {
-		r.checkMoves()
-		r.checkRemoved()
+		r.record.note(r.layout.checkMoves(r.prior))
+		r.record.note(r.layout.checkRemoved())
 	}
 	r.sweep()
-	r.rt.Wait()
 	switch {
-	case r.scope.IsPart():
+	case r.selection.IsPart():
 		r.coveredOutputs()
 	case r.Mode != plan.Destroy:
 		r.observe()
@@ -319,72 +257,51 @@ func (r *run) evaluate() {
 	}
 }
 
+// sweep plans the ends of the objects that no instance has claimed.
+func (r *run) sweep() {
+	for _, o := range r.endings.orphans() {
+		r.rt.Go(func(t *promise.Task) {
+			t.Amend(func(l diag.List) diag.List { return l.InAddress(o.now.String()) }, func() { r.endings.orphan(t, o) })
+		})
+	}
+	r.rt.Wait()
+}
+
 // evaluated are the problems of what was evaluated. An output that can't be
 // computed, because an object in it is missing, stays unchanged.
 func (r *run) evaluated() diag.List {
-	if r.lacking {
+	if r.record.lacking {
 		return r.told
 	}
 	return r.root.Diagnostics()
 }
 
-// tell sends an event.
-func (r *run) tell(e event.Event) {
-	if r.Sink != nil {
-		r.Sink(e)
-	}
-}
-
 // others are the problems that belong to no cell of the evaluation, in the order of their places.
 func (r *run) others() diag.List {
-	l := append(r.diags, r.rt.Diagnostics()...)
-	for _, blocks := range r.imports.blocks {
-		for _, list := range blocks {
-			for _, b := range list {
-				l.Append(b.targets.Diagnostics())
-			}
-		}
-	}
+	l := append(r.record.diags, r.rt.Diagnostics()...)
+	l.Append(r.imports.diagnostics())
 	slices.SortStableFunc(l, diag.ByPlace)
 	return l
 }
 
-// note adds problems that are found without a task.
-func (r *run) note(diags diag.List) {
-	r.mu.Lock()
-	r.diags.Append(diags)
-	r.mu.Unlock()
-}
-
-// record keeps an object. Anything that has no configuration is recorded once.
-func (r *run) record(o *object) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if o.instance == nil {
-		r.left = append(r.left, o)
-		return
-	}
-	r.objects[o.instance] = o
-}
-
-// find returns the object that was recorded of an instance, or nil.
-func (r *run) find(i *eval.Instance) *object {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.objects[i]
+// An expander says which instances blocks have.
+type expander struct {
+	selection     *selection
+	allowDeferral bool
+	closed        bool // nothing more is planned
 }
 
 // Expand implements eval.Host: a plan needs to know its instances.
-func (r *run) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, bool)) (e eval.Expansion, ok bool) {
-	if r.closed { // problems were reported until then
+func (x *expander) Expand(t *promise.Task, b eval.Block, configured func() (eval.Expansion, bool)) (e eval.Expansion, ok bool) {
+	if x.closed { // problems were reported until then
 		t.Collect(func() { e, ok = configured() })
 		return e, ok && !e.Unknown
 	}
 	e, ok = configured()
-	if e.Unknown && ok && r.leftOutBlock(b) {
+	if e.Unknown && ok && x.selection.leftOutBlock(b) {
 		return e, false
 	}
-	if !e.Unknown || !ok || r.AllowDeferral && b.Provider == nil {
+	if !e.Unknown || !ok || x.allowDeferral && b.Provider == nil {
 		return e, ok
 	}
 	where := b.Range()
@@ -408,12 +325,12 @@ func (r *run) Resource(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 		return cty.DynamicVal, true // it is configured where it is invoked
 	case i.Addr.Name.Mode == addr.List:
 		return r.Find(t, i)
-	case r.closed || r.scope.PassesOver(i.Addr) || r.leavesOut(t, i):
+	case r.closed || r.selection.PassesOver(i.Addr) || r.selection.leavesOut(t, i):
 		return r.untouched(t, i)
 	case i.Addr.Name.Mode == addr.Data:
-		return r.data(t, i)
+		return r.reads.data(t, i)
 	case i.Addr.Name.Mode == addr.Ephemeral:
-		return r.ephemeral(t, i)
+		return r.reads.ephemeral(t, i)
 	}
-	return r.managed(t, i)
+	return r.managed.plan(t, i)
 }

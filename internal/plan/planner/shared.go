@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/prior"
 	"weir.dev/weir/internal/state"
 )
 
@@ -37,11 +38,11 @@ type holder struct {
 	at   *hcl.Range // of its import block, nil for an object of the state
 }
 
-// sharedObjects warns of imports of one object to two addresses, and of those of an object
+// shared warns of imports of one object to two addresses, and of those of an object
 // that the state has at another address: the caller that deletes one of the two deletes the
 // object of the other.
-func (r *run) sharedObjects(objects []*object) diag.List {
-	if len(r.imports.found) == 0 {
+func (m *imports) shared(objects []*object, p *prior.Prior) diag.List {
+	if len(m.found) == 0 {
 		return nil
 	}
 	var imported []*object
@@ -51,25 +52,25 @@ func (r *run) sharedObjects(objects []*object) diag.List {
 		if o.change != nil && o.change.Action == plan.Forget {
 			forgotten[addr.Object{Instance: o.previous(), Deposed: o.addr.Deposed}] = true
 		}
-		if target := r.findImport(o.addr.Instance); target != nil && target.done != nil && o.stored != nil && o.addr.Deposed == "" {
+		if target := m.find(o.addr.Instance); target != nil && target.done != nil && o.stored != nil && o.addr.Deposed == "" {
 			imported = append(imported, o)
 			types[remote{provider: o.stored.Provider, typ: o.addr.Name.Type}] = true
 		}
 	}
 	held := map[remote]holder{}
-	for _, a := range r.prior.Snapshot.Addresses() {
-		o := r.prior.Snapshot.Objects[a]
+	for _, a := range p.Snapshot.Addresses() {
+		o := p.Snapshot.Objects[a]
 		if len(types) == 0 || !types[remote{provider: o.Provider, typ: a.Name.Type}] || forgotten[a] {
 			continue
 		}
-		now := addr.Object{Instance: r.prior.Now(a.Instance), Deposed: a.Deposed}
+		now := addr.Object{Instance: p.Now(a.Instance), Deposed: a.Deposed}
 		for _, name := range namesOf(a.Name.Type, o, idOf(o)) {
 			held[name] = holder{addr: now}
 		}
 	}
 	var diags diag.List
 	for _, o := range imported {
-		target := r.findImport(o.addr.Instance)
+		target := m.find(o.addr.Instance)
 		for _, name := range namesOf(o.addr.Name.Type, o.stored, target.done.ID) {
 			first, taken := held[name]
 			if taken && first.at == nil && name.by == byID && name.text != idOf(o.stored) {

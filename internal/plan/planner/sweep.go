@@ -10,7 +10,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/actions"
-	"weir.dev/weir/internal/plan/moves"
+	"weir.dev/weir/internal/plan/prior"
 	"weir.dev/weir/internal/resource/instance"
 	"weir.dev/weir/internal/resource/lifecycle"
 	"weir.dev/weir/internal/resource/providerclient"
@@ -18,105 +18,133 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-// sweep plans the prior objects that no instance has claimed: orphans and deposed objects are
-// destroyed or forgotten.
-func (r *run) sweep() {
-	for _, a := range r.prior.Snapshot.Addresses() {
+// endings plans the ends of objects: of those that no instance has claimed, and in plans to
+// destroy of all.
+type endings struct {
+	options   *Options
+	prior     *prior.Prior
+	calls     *calls
+	layout    *layout
+	selection *selection
+	reader    *reader
+	record    *record
+	deferral  *deferral
+	actions   actions.Actions
+}
+
+// An orphan is a stored object that no instance has claimed: without configuration, or deposed.
+type orphan struct {
+	stored addr.Object // its address in the state
+	now    addr.Object // its address after the moves
+	reason plan.Reason
+}
+
+// orphans are the objects that are left once all instances have claimed theirs.
+func (e *endings) orphans() (list []orphan) {
+	for _, a := range e.prior.Snapshot.Addresses() {
 		if a.Name.Mode != addr.Managed {
 			continue
 		}
-		owner, claimed := r.prior.Owner(a.Instance)
+		owner, claimed := e.prior.Owner(a.Instance)
 		if a.Deposed == "" && claimed {
 			continue
 		}
 		now := a
-		now.Instance = r.prior.Now(a.Instance)
+		now.Instance = e.prior.Now(a.Instance)
 		if claimed {
 			now.Instance = owner
 		}
-		desired, reason, unsure := r.standing(now.Instance)
+		desired, reason, unsure := e.layout.standing(now.Instance)
 		if now.Instance != a.Instance && reason == plan.DeleteNoResourceConfig {
 			reason = plan.DeleteNoMoveTarget
 		}
-		chosen := r.chooses(now.Instance) && !r.scope.LeavesOutProvider(r.prior.Snapshot.Objects[a].Provider)
-		if r.Mode == plan.Destroy {
-			chosen = r.destroys(now.Instance)
+		chosen := e.selection.chooses(now.Instance) && !e.selection.LeavesOutProvider(e.prior.Snapshot.Objects[a].Provider)
+		if e.options.Mode == plan.Destroy {
+			chosen = e.selection.destroys(now.Instance)
 		}
 		if a.Deposed == "" && (desired || unsure) || !chosen {
 			continue
 		}
-		r.rt.Go(func(t *promise.Task) {
-			t.Amend(func(l diag.List) diag.List { return l.InAddress(now.String()) }, func() { r.sweepObject(t, a, now, reason) })
-		})
+		list = append(list, orphan{a, now, reason})
 	}
+	return list
 }
 
-// sweepObject plans the end of one object.
-func (r *run) sweepObject(t *promise.Task, a, now addr.Object, reason plan.Reason) {
-	o, ok := r.leftover(t, a, now, nil)
+// orphan plans the end of one of them.
+func (e *endings) orphan(t *promise.Task, is orphan) {
+	at, ok := e.open(t, is.stored, is.now, nil)
 	if !ok {
 		return
 	}
-	defer o.settle()
-	late := r.heldBack(o)
-	if !r.readPrior(t, o) {
-		return
-	}
-	if !o.before.Exists() || r.Mode == plan.RefreshOnly {
-		if o.before.Exists() {
-			r.recordNoOp(o)
-		} else {
-			r.record(o)
-		}
-		return
-	}
-	c := r.deletion(o)
-	if now.Deposed == "" && r.Mode != plan.Destroy { // there it is requested
-		c.Reason = reason
-	}
-	rule, _ := r.removals().Find(now.Instance, r.claims)
+	late := e.heldBack(at.Conn)
+	o, ok := e.reader.read(t, at)
 	switch {
-	case rule != nil && r.forgets(rule):
+	case !ok:
+	case !o.now.Exists():
+		e.record.add(o.decided(nil))
+	case e.options.Mode == plan.RefreshOnly:
+		e.record.add(o.decided(o.noOp()))
+	default:
+		e.end(t, o, is, late)
+	}
+}
+
+// end plans the end of an orphan that exists: it is destroyed or forgotten. late: its provider
+// waits for a later round.
+func (e *endings) end(t *promise.Task, o *refreshedObject, is orphan, late bool) {
+	c := e.deletion(o)
+	if is.now.Deposed == "" && e.options.Mode != plan.Destroy { // there it is requested
+		c.Reason = is.reason
+	}
+	e.forget(t, o, c, is)
+	held := c.Action == plan.Delete && e.deferral.holds(o.priorObject)
+	switch {
+	case held:
+		e.record.postpone(o.decided(nil), c, neededInDoubt)
+		return
+	case late:
+		e.record.postpone(o.decided(nil), c, deferredPrerequisite)
+		return
+	}
+	d := o.decided(c)
+	if c.Action == plan.Delete { // with all problems of that
+		e.guard(t, c)
+		e.plan(t, o, c)
+		d.invocations, _ = e.invocations(t, o, c)
+	}
+	e.record.add(d)
+}
+
+// forget makes the change of an orphan one that leaves the real object, where a removed block or
+// the object's lifecycle says so.
+func (e *endings) forget(t *promise.Task, o *refreshedObject, c *plan.Change, is orphan) {
+	rule, _ := e.layout.removals().Find(is.now.Instance, e.layout.claims)
+	skips := e.skipsDestroy(is.now.Instance, o.kept)
+	switch {
+	case rule != nil && e.options.forgets(rule):
 		c.Action = plan.Forget
-		if reason := r.skipsDestroy(now.Instance, o.stored); reason != plan.NoReason {
-			c.Reason = reason
-		} else if !rule.From.Keyed() && now.Deposed == "" {
+		if skips != plan.NoReason {
+			c.Reason = skips
+		} else if !rule.From.Keyed() && is.now.Deposed == "" {
 			c.Reason = plan.DeleteNoResourceConfig
-			if now.Instance != a.Instance {
+			if is.now.Instance != is.stored.Instance {
 				c.Reason = plan.DeleteNoMoveTarget
 			}
 		}
-		t.Report(Forgotten.Warning(rule.Range, "%s leaves the state and stays as it is, because the removed block at %s says so.", now, rule.Range))
-	case rule == nil:
-		if reason := r.skipsDestroy(now.Instance, o.stored); reason != plan.NoReason {
-			c.Action, c.Reason = plan.Forget, reason
-			if r.Mode == plan.Normal {
-				t.Report(Forgotten.New(diag.Warning, "%s leaves the state and stays as it is, because its lifecycle says destroy = false. To manage it again, import it.", now))
-			}
+		t.Report(Forgotten.Warning(rule.Range, "%s leaves the state and stays as it is, because the removed block at %s says so.", is.now, rule.Range))
+	case rule == nil && skips != plan.NoReason:
+		c.Action, c.Reason = plan.Forget, skips
+		if e.options.Mode == plan.Normal {
+			t.Report(Forgotten.New(diag.Warning, "%s leaves the state and stays as it is, because its lifecycle says destroy = false. To manage it again, import it.", is.now))
 		}
 	}
-	held := c.Action == plan.Delete && r.holds(o)
-	if late || held {
-		reason := deferredPrerequisite
-		if held {
-			reason = neededInDoubt
-		}
-		r.postponeChange(o, reason)
-		return
-	}
-	if c.Action == plan.Delete { // with all problems of that
-		r.guardLeftover(t, o)
-		r.planDeletion(t, o)
-		r.leaving(t, o)
-	}
-	r.record(o)
 }
 
 // skipsDestroy says why an object without an instance in the configuration isn't
 // destroyed: its resource, which may still have others, says so now, or it said
 // so when the object was stored. There is no reason otherwise.
-func (r *run) skipsDestroy(i addr.Instance, stored *state.Object) plan.Reason {
-	if t := r.Tree.At(i.Module); t != nil {
+func (e *endings) skipsDestroy(i addr.Instance, stored *state.Object) plan.Reason {
+	if t := e.layout.tree.At(i.Module); t != nil {
 		if res := t.Program.ResourceByName[i.Name]; res != nil && res.SkipDestroy {
 			return plan.ForgotDestroyFalse
 		}
@@ -129,42 +157,42 @@ func (r *run) skipsDestroy(i addr.Instance, stored *state.Object) plan.Reason {
 
 // heldBack reports whether the provider of an object without configuration is
 // configured with something that waits for a later round.
-func (r *run) heldBack(o *object) bool {
-	node := r.pool.Node(o.conn.Addr)
-	return node != nil && r.Mode == plan.Normal && (r.AllowDeferral || len(r.InDoubt) > 0) && r.waiting.reaches([]*promise.Node{node})
+func (e *endings) heldBack(conn *providerclient.Conn) bool {
+	node := e.calls.pool.Node(conn.Addr)
+	return node != nil && e.options.Mode == plan.Normal && (e.options.AllowDeferral || len(e.options.InDoubt) > 0) && e.deferral.waiting.reaches([]*promise.Node{node})
 }
 
-// guardLeftover checks prevent_destroy of an instance that the configuration
+// guard checks prevent_destroy of an instance that the configuration
 // doesn't have any more, although it has the resource. In a module instance
 // that is gone too nothing but a constant can be evaluated.
-func (r *run) guardLeftover(t *promise.Task, o *object) (ok bool) {
-	tree, f := r.Tree.At(o.addr.Module), r.frame(o.addr.Module)
-	if tree == nil || o.addr.Deposed != "" {
-		return true
+func (e *endings) guard(t *promise.Task, c *plan.Change) {
+	tree, f := e.layout.tree.At(c.Addr.Module), e.layout.frame(c.Addr.Module)
+	if tree == nil || c.Addr.Deposed != "" {
+		return
 	}
-	res := tree.Program.ResourceByName[o.addr.Name]
+	res := tree.Program.ResourceByName[c.Addr.Name]
 	if res == nil || res.PreventDestroy == nil {
-		return true
+		return
 	}
 	if f == nil && len(res.PreventDestroy.Refs) > 0 {
-		return true
+		return
 	}
 	if f == nil {
-		f = r.root
+		f = e.layout.root
 	}
-	return r.guard(t, o, res, f)
+	e.options.guard(t, c, res, f)
 }
 
-// leftover finds the provider of an object by the state: the configuration of
+// open finds the provider of an object by the state: the configuration of
 // it that the state names has to be there still. f is the module instance of the
 // object, where it has configuration.
-func (r *run) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*object, bool) {
-	stored := r.prior.Snapshot.Objects[a]
-	pi, ok := r.storedProvider(t, now, stored.Provider)
+func (e *endings) open(t *promise.Task, a, now addr.Object, f *eval.Frame) (*priorObject, bool) {
+	stored := e.prior.Snapshot.Objects[a]
+	pi, ok := e.storedProvider(t, now, stored.Provider)
 	if !ok {
 		return nil, false
 	}
-	conn := r.pool.Open(t, pi)
+	conn := e.calls.pool.Open(t, pi)
 	if conn == nil {
 		return nil, false
 	}
@@ -173,15 +201,12 @@ func (r *run) leftover(t *promise.Task, a, now addr.Object, f *eval.Frame) (*obj
 		return nil, t.Report(resourceconfig.UnsupportedType.New(diag.Error, "The provider %s does not support resource type %q any more, so %s can't be destroyed. Use the provider version that made it, or take the object out of the state with: %s", conn.Addr.Provider.ForDisplay(), now.Name.Type, now, diag.Run("state rm", "'"+now.Instance.String()+"'")))
 	}
 	s, ok := instance.Subject(t, now.Instance, conn, sch, f)
-	o := newObject(now, nil, conn, s)
-	o.wasAt(a.Instance)
-	o.stored = stored
-	return o, ok
+	return claim(instance.Opened{Addr: now, Conn: conn, Subject: s}, a.Instance, stored), ok
 }
 
 // storedProvider finds the provider instance that a state names.
-func (r *run) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConfig) (*eval.ProviderInstance, bool) {
-	pi, declared := providerclient.Find(t, r.frame(p.Module), p)
+func (e *endings) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConfig) (*eval.ProviderInstance, bool) {
+	pi, declared := providerclient.Find(t, e.layout.frame(p.Module), p)
 	switch {
 	case pi != nil:
 		return pi, true
@@ -191,169 +216,83 @@ func (r *run) storedProvider(t *promise.Task, a addr.Object, p addr.ProviderConf
 	return nil, t.Report(ProviderGone.New(diag.Error, "To work with %s its original provider configuration at %s is required, but it has been removed. This occurs when a provider configuration is removed while objects created by that provider still exist in the state. Re-add the provider configuration to destroy %s, after which you can remove the provider configuration again.", a, p, a))
 }
 
-// frame finds a module instance, or nil.
-func (r *run) frame(m addr.Module) *eval.Frame {
-	if f := r.within(m); f != nil {
-		return f
-	}
-	return eval.Placed(r.root, m)
-}
-
-func (r *run) within(m addr.Module) *eval.Frame {
-	f := r.root
-	for _, s := range m.Steps() {
-		if f = f.Within(s); f == nil {
-			return nil
-		}
-	}
-	return f
-}
-
-// deletion makes the change that ends an object. A plan to destroy doesn't
+// deletion is the change that ends an object. A plan to destroy doesn't
 // tell of moves: nothing stays to be moved.
-func (r *run) deletion(o *object) *plan.Change {
+func (e *endings) deletion(o *refreshedObject) *plan.Change {
 	from := o.from
-	if r.Mode == plan.Destroy && !r.SkipRefresh { // what is inspected is stored where it is now
+	if e.options.Mode == plan.Destroy && !e.options.SkipRefresh { // what is inspected is stored where it is now
 		from = nil
 	}
-	o.change = &plan.Change{
-		Addr: *o.addr, From: from, Provider: o.conn.At(), Action: plan.Delete,
-		Before: instance.Marked(o.subject.Schema, o.before.Value, o.stored), After: cty.NullVal(o.subject.Schema.Block.ImpliedType()),
-		BeforeIdentity: o.before.Identity, Private: o.before.Private,
+	return &plan.Change{
+		Addr: o.Addr, From: from, Provider: o.Conn.At(), Action: plan.Delete,
+		Before: o.value(), After: cty.NullVal(o.Subject.Schema.Block.ImpliedType()),
+		BeforeIdentity: o.now.Identity, Private: o.now.Private,
 	}
-	return o.change
 }
 
-// planDeletion asks the providers that want to be asked.
-func (r *run) planDeletion(t *promise.Task, o *object) (ok bool) {
-	for _, p := range r.deprovisioners(o) {
+// plan has the provider plan a deletion, where it does that.
+func (e *endings) plan(t *promise.Task, o *refreshedObject, c *plan.Change) (ok bool) {
+	for _, p := range e.layout.deprovisioners(o.Addr, o.Instance, o.kept) {
 		if diags := actions.CannotRun(p); len(diags) > 0 && !p.Continue {
 			return t.Report(diags...)
 		}
 	}
-	if !o.conn.Schemas.PlanDestroy {
+	if !o.Conn.Schemas.PlanDestroy {
 		return true
 	}
-	return t.Report(r.locate(o, o.conn.AskOf(t, r.ctx, providerclient.Plan, o.subject, func(s lifecycle.Subject) (diags diag.List) {
-		o.change.Private, o.change.AfterIdentity, diags = s.PlanDestroy(r.ctx, o.before)
+	return t.Report(e.calls.locate(&o.Opened, o.Conn.AskOf(t, e.calls.ctx, providerclient.Plan, o.Subject, func(s lifecycle.Subject) (diags diag.List) {
+		c.Private, c.AfterIdentity, diags = s.PlanDestroy(e.calls.ctx, o.now)
 		return diags
 	}))...)
 }
 
-// removals are the removed blocks of all modules, once these are loaded.
-func (r *run) removals() *program.Removals {
-	r.removedOnce.Do(func() { r.removed = r.Tree.Removals() })
-	return r.removed
+// invocations are what is invoked around the end of an object. Anyone who is read then reports its
+// own problems.
+func (e *endings) invocations(t *promise.Task, o *refreshedObject, c *plan.Change) (list []*plan.Invocation, ok bool) {
+	i := o.Instance
+	if i == nil && o.Addr.Deposed == "" {
+		i = actions.Leaving(e.layout.frame(o.Addr.Module), o.Addr.Instance)
+	}
+	if i == nil || len(i.Resource.Triggers) == 0 {
+		return nil, true
+	}
+	diags, _ := t.Try(func(t *promise.Task) { list, _, _ = e.actions.Invocations(t, i, c) })
+	return list, t.Report(diags...)
 }
 
-// deprovisioners are what runs before the object is deleted: provisioners of
+// deprovisioners are what runs before an object is deleted: provisioners of
 // its resource, or else of the removed block that ends it. Tainted objects and
-// those that were put aside go without.
-func (r *run) deprovisioners(o *object) []*program.Provisioner {
-	if o.stored == nil || o.stored.Tainted || o.addr.Deposed != "" {
+// those that were put aside go without. i is nil without configuration.
+func (l *layout) deprovisioners(at addr.Object, i *eval.Instance, stored *state.Object) []*program.Provisioner {
+	if stored == nil || stored.Tainted || at.Deposed != "" {
 		return nil
 	}
 	var list []*program.Provisioner
-	tree := r.Tree.At(o.addr.Module)
+	tree := l.tree.At(at.Module)
 	switch {
-	case o.instance != nil:
-		list = o.instance.Resource.Provisioners
-	case tree != nil && tree.Program.ResourceByName[o.addr.Name] != nil:
-		list = tree.Program.ResourceByName[o.addr.Name].Provisioners
+	case i != nil:
+		list = i.Resource.Provisioners
+	case tree != nil && tree.Program.ResourceByName[at.Name] != nil:
+		list = tree.Program.ResourceByName[at.Name].Provisioners
 	default:
-		if block, _ := r.removals().Find(o.addr.Instance, nil); block != nil {
+		if block, _ := l.removals().Find(at.Instance, nil); block != nil {
 			list = block.Provisioners
 		}
 	}
-	var at []*program.Provisioner
+	var destroying []*program.Provisioner
 	for _, p := range list {
 		if p.OnDestroy {
-			at = append(at, p)
+			destroying = append(destroying, p)
 		}
 	}
-	return at
-}
-
-// standing says whether the configuration has an instance, and if not why.
-// It is unsure where instances weren't or couldn't be computed.
-func (r *run) standing(i addr.Instance) (desired bool, why plan.Reason, unsure bool) {
-	f := r.root
-	for _, s := range i.Module.Steps() {
-		call := f.Program.CallByName[s.Call]
-		if call == nil {
-			return false, plan.DeleteNoResourceConfig, false
-		}
-		child, known := f.ChildFrame(call, s.Key)
-		if !known {
-			return false, plan.NoReason, true
-		}
-		if child == nil {
-			if call.Source != nil && len(call.Source.Refs) > 0 {
-				return false, plan.DeleteNoModule, false // what it loaded isn't known any more
-			}
-			// The module may still be called for other instances.
-			if t := r.Tree.At(i.Module); t == nil || t.Program.ResourceByName[i.Name] == nil {
-				return false, plan.DeleteNoResourceConfig, false
-			}
-			return false, plan.DeleteNoModule, false
-		}
-		f = child
-	}
-	res := f.Program.ResourceByName[i.Name]
-	if res == nil {
-		return false, plan.DeleteNoResourceConfig, false
-	}
-	found, e, known := f.Lookup(res, i.Key)
-	switch {
-	case !known:
-		return false, plan.NoReason, true
-	case found != nil:
-		return true, plan.NoReason, false
-	}
-	return false, missingKey(res, e, i.Key), false
-}
-
-func missingKey(res *program.Resource, e eval.Expansion, k addr.Key) plan.Reason {
-	_, isInt := k.Int()
-	_, isString := k.Str()
-	switch {
-	case res.Repeat.Enabled != nil && k == addr.NoKey:
-		return plan.DeleteEnabledFalse
-	case e.Kind == eval.Counted && isInt:
-		return plan.DeleteCountIndex
-	case e.Kind == eval.Keyed && isString:
-		return plan.DeleteEachKey
-	}
-	return plan.DeleteWrongRepetition
-}
-
-// checkRemoved reports removed blocks for instances that the configuration
-// still has.
-func (r *run) checkRemoved() {
-	for _, f := range r.root.Frames() {
-		for _, block := range f.Program.Removed {
-			if !block.From.Keyed() {
-				continue // reported without a plan
-			}
-			o := moves.Object{Module: addr.FromSteps(append(f.Addr.Steps(), block.From.Module.Steps()...)), Name: block.From.Name, Key: block.From.Key}
-			if where, still := r.declares(o); still {
-				r.note(diag.List{StillThere.Error(block.Range, "%s", "This statement declares a removal of "+o.String()+", but the configuration at "+where.String()+" still has that instance. Take its key out of there, or remove this block.")})
-			}
-		}
-	}
-}
-
-// claims implements program.Claims.
-func (r *run) claims(in addr.Module, block *program.Removed, m addr.Module) bool {
-	f := r.frame(in)
-	return f != nil && eval.Claims(f, block.Call, m)
+	return destroying
 }
 
 // forgets reports whether a removed block keeps the real object. Blocks that
 // don't say are read the way of the dialect.
-func (r *run) forgets(block *program.Removed) bool {
+func (m Meaning) forgets(block *program.Removed) bool {
 	if block.Destroy != nil {
 		return !*block.Destroy
 	}
-	return !r.RemovedDestroys
+	return !m.RemovedDestroys
 }

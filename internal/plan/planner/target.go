@@ -15,15 +15,15 @@ import (
 // whatever these need is evaluated because they ask for it.
 func (r *run) walkScope(t *promise.Task, f *eval.Frame) {
 	for _, res := range f.Program.Resources {
-		if res.Check != nil && len(r.Targets) == 0 || !r.scope.MayChoose(addr.Resource{Module: f.Addr, Name: res.Name}) {
+		if res.Check != nil && len(r.Targets) == 0 || !r.selection.MayChoose(addr.Resource{Module: f.Addr, Name: res.Name}) {
 			continue
 		}
 		r.rt.Go(func(t *promise.Task) {
 			list, ok := f.Found(t, res)
 			for _, i := range list {
-				if ok && r.scope.Wants(i.Addr) {
+				if ok && r.selection.Wants(i.Addr) {
 					r.rt.Go(func(t *promise.Task) {
-						if !r.leavesOut(t, i) {
+						if !r.selection.leavesOut(t, i) {
 							i.Value(t, nil)
 						}
 					})
@@ -32,7 +32,7 @@ func (r *run) walkScope(t *promise.Task, f *eval.Frame) {
 		})
 	}
 	for _, c := range f.Program.AllCalls() {
-		if len(r.Targets) > 0 && !r.scope.MayTargetBelow(f.Addr.Child(c.Call, addr.AnyKey)) {
+		if len(r.Targets) > 0 && !r.selection.MayTargetBelow(f.Addr.Child(c.Call, addr.AnyKey)) {
 			continue
 		}
 		for _, child := range f.Calls(t, c, nil) {
@@ -47,14 +47,14 @@ func (r *run) coveredOutputs() {
 	for _, f := range r.root.Frames() {
 		tree := r.Tree.At(f.Addr)
 		for _, v := range f.Program.Variables {
-			if len(v.Validations) > 0 && r.scope.Covers(refgraph.Site{Tree: tree, Declaration: v}) {
+			if len(v.Validations) > 0 && r.selection.Covers(refgraph.Site{Tree: tree, Declaration: v}) {
 				r.rt.Go(func(t *promise.Task) { f.Variable(t, v, &v.Range) })
 			}
 		}
 	}
 	r.rt.Wait()
 	r.told, r.closed = r.root.Diagnostics(), true
-	for _, o := range r.scope.Outputs() {
+	for _, o := range r.selection.Outputs() {
 		if o.Expr != nil {
 			r.rt.Go(func(t *promise.Task) { r.root.Output(t, o, nil) })
 		}
@@ -67,7 +67,7 @@ func (r *run) coveredOutputs() {
 // is too.
 func (r *run) untouched(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 	if stored := r.prior.Current(i.Addr); stored != nil {
-		schemas, diags := r.pool.Schemas(stored.Provider.Provider)
+		schemas, diags := r.Pool.Schemas(stored.Provider.Provider)
 		if diags.HasErrors() {
 			return cty.DynamicVal, t.Report(diags...)
 		}
@@ -78,8 +78,6 @@ func (r *run) untouched(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 			}
 		}
 	}
-	r.mu.Lock()
-	r.lacking = true
-	r.mu.Unlock()
+	r.record.lacks()
 	return cty.NilVal, true
 }

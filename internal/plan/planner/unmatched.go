@@ -7,33 +7,39 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/suggest"
-	"weir.dev/weir/internal/eval"
-	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/prior"
 )
 
-// unmatchedTargets warns of -target and -exclude options that name nothing: neither
+// unmatched warns of options that name nothing.
+type unmatched struct {
+	options *Options
+	prior   *prior.Prior
+	layout  *layout
+}
+
+// targets warns of -target and -exclude options that name nothing: neither
 // the configuration nor the state has what they are about. Patterns that name nothing
 // are errors; targeting.Name reports those.
-func (r *run) unmatchedTargets() (diags diag.List) {
-	option, targets := "-target", r.Targets
-	if len(r.Excludes) > 0 { // only one of the two can be given
-		option, targets = "-exclude", r.Excludes
+func (u *unmatched) targets() (diags diag.List) {
+	option, targets := "-target", u.options.Targets
+	if len(u.options.Excludes) > 0 { // only one of the two can be given
+		option, targets = "-exclude", u.options.Excludes
 	}
 	for _, t := range targets {
-		if t.IsPattern() || r.inState(t) {
+		if t.IsPattern() || u.inState(t) {
 			continue
 		}
-		has, unsure := r.hasInstance(r.root, t.Module.Steps(), t)
+		has, unsure := u.layout.hasInstance(u.layout.root, t.Module.Steps(), t)
 		where := "Neither the configuration nor the state has"
-		if r.Mode == plan.Destroy { // blocks are expanded by the state there
-			has, unsure = r.hasBlock(t) && !hasKeys(t), false
-			if r.hasBlock(t) {
+		if u.options.Mode == plan.Destroy { // blocks are expanded by the state there
+			has, unsure = u.layout.hasBlock(t) && !hasKeys(t), false
+			if u.layout.hasBlock(t) {
 				where = "The state has no object at"
 			}
 		}
 		if !has && !unsure {
-			diags.Add(diag.NoInstance.As("Nothing has the address "+t.String()).New(diag.Warning, "%s %s, so the %s option for it has no effect. %s", where, t, option, r.proposed(t)))
+			diags.Add(diag.NoInstance.As("Nothing has the address "+t.String()).New(diag.Warning, "%s %s, so the %s option for it has no effect. %s", where, t, option, u.proposed(t)))
 		}
 	}
 	return diags
@@ -45,89 +51,24 @@ func hasKeys(t addr.Target) bool {
 
 // inState reports whether the state has an object that a target names, by its address
 // before or after moves.
-func (r *run) inState(t addr.Target) bool {
-	for a := range r.prior.Snapshot.Objects {
-		if t.Matches(a.Instance) || t.Matches(r.prior.Now(a.Instance)) {
+func (u *unmatched) inState(t addr.Target) bool {
+	for a := range u.prior.Snapshot.Objects {
+		if t.Matches(a.Instance) || t.Matches(u.prior.Now(a.Instance)) {
 			return true
 		}
 	}
 	return false
 }
 
-// hasBlock reports whether the configuration has a block for what a target names,
-// whatever the keys.
-func (r *run) hasBlock(t addr.Target) bool {
-	if !t.IsModule() {
-		return slices.ContainsFunc(r.blocks(), t.Names)
-	}
-	trees := []*program.Tree{r.Tree}
-	for _, s := range t.Module.Steps() {
-		var below []*program.Tree
-		for _, tree := range trees {
-			below = append(below, tree.Of(s.Call)...)
-		}
-		trees = below
-	}
-	return len(trees) > 0
-}
-
-// blocks are the resources of the configuration without keys.
-func (r *run) blocks() []addr.Resource {
-	in := r.references()
-	sites := in.Resources()
-	list := make([]addr.Resource, len(sites))
-	for i, at := range sites {
-		list[i] = addr.Resource{Module: in.Path(at.Tree), Name: at.Declaration.(*program.Resource).Name}
-	}
-	return list
-}
-
-// hasInstance reports whether the evaluated configuration has what a target names in
-// a module, given the steps to it from there. unsure is for what wasn't expanded.
-func (r *run) hasInstance(f *eval.Frame, steps []addr.Step, t addr.Target) (has, unsure bool) {
-	if len(steps) == 0 {
-		res := f.Program.ResourceByName[t.Name]
-		if t.IsModule() || res == nil || !t.HasKey {
-			return t.IsModule() || res != nil, false
-		}
-		i, _, known := f.Lookup(res, t.Key)
-		return i != nil, !known
-	}
-	call := f.Program.CallByName[steps[0].Call]
-	if call == nil {
-		return false, false
-	}
-	if steps[0].Key != addr.NoKey {
-		child, known := f.ChildFrame(call, steps[0].Key)
-		if child == nil {
-			return false, !known
-		}
-		return r.hasInstance(child, steps[1:], t)
-	}
-	if len(steps) == 1 && t.IsModule() {
-		return true, false
-	}
-	children := f.Children(call)
-	for _, child := range children {
-		if h, u := r.hasInstance(child, steps[1:], t); h {
-			return true, false
-		} else if u {
-			unsure = true
-		}
-	}
-	// Without instances the blocks of the module say what could be there.
-	return len(children) == 0 && r.hasBlock(t), unsure
-}
-
 // proposed names what was probably meant by a target that names nothing.
-func (r *run) proposed(t addr.Target) string {
-	blocks := r.blocks()
-	for a := range r.prior.Snapshot.Objects {
+func (u *unmatched) proposed(t addr.Target) string {
+	blocks := u.layout.blocks()
+	for a := range u.prior.Snapshot.Objects {
 		blocks = append(blocks, a.Resource.Erase())
 	}
 	if hasKeys(t) {
 		// The block may be right, and the key wrong.
-		if there := r.instances(t); len(there) > 0 {
+		if there := u.instances(t); len(there) > 0 {
 			if best := suggest.Ask(t.String(), there); best != "" {
 				return strings.TrimSpace(best)
 			}
@@ -156,7 +97,7 @@ func (r *run) proposed(t addr.Target) string {
 
 // instances are the addresses that the state and the evaluated configuration have of
 // what a target names, whatever the keys.
-func (r *run) instances(t addr.Target) []string {
+func (u *unmatched) instances(t addr.Target) []string {
 	set := map[string]bool{}
 	add := func(i addr.Instance) {
 		switch {
@@ -167,10 +108,10 @@ func (r *run) instances(t addr.Target) []string {
 			set[i.String()] = true
 		}
 	}
-	for a := range r.prior.Snapshot.Objects {
-		add(r.prior.Now(a.Instance))
+	for a := range u.prior.Snapshot.Objects {
+		add(u.prior.Now(a.Instance))
 	}
-	for _, f := range r.root.Frames() {
+	for _, f := range u.layout.root.Frames() {
 		if f.Gone() {
 			continue
 		}
@@ -189,4 +130,41 @@ func (r *run) instances(t addr.Target) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// maxOptions is how many instances a message names.
+const maxOptions = 10
+
+// replacements warns of -replace options that name no instance.
+func (u *unmatched) replacements(objects []*object) diag.List {
+	var diags diag.List
+	if u.options.Mode == plan.RefreshOnly {
+		return nil
+	}
+	for _, wanted := range u.options.Replace {
+		at := func(o *object) bool { return *o.addr == addr.Object{Instance: wanted} }
+		if slices.ContainsFunc(objects, at) || u.prior.Current(wanted) != nil {
+			continue
+		}
+		var options []string
+		for _, o := range objects {
+			if o.addr.Resource == wanted.Resource && o.addr.Deposed == "" && o.instance != nil {
+				options = append(options, "  -replace="+addr.Quote(o.addr.Instance.String()))
+			}
+		}
+		if len(options) > maxOptions {
+			options = append(options[:maxOptions], "  ...")
+		}
+		d := diag.Diagnostic{Severity: diag.Warning, Code: diag.NoInstance.Name, Summary: "Incompletely-matched force-replace resource instance"}
+		switch {
+		case len(options) == 0:
+			d.Detail = "There is no resource instance " + wanted.String() + ", so the -replace option for it has no effect. " + u.proposed(wanted.Target())
+		case wanted.Key == addr.NoKey:
+			d.Detail = "The -replace option for " + wanted.String() + " doesn't match any resource instance because it lacks an instance key.\n\nTo force the replacement of particular instances, use one or more of these options instead:\n" + strings.Join(options, "\n")
+		default:
+			d.Detail = "The -replace option for " + wanted.String() + " doesn't match any resource instance. To force the replacement of others, use one or more of these options instead:\n" + strings.Join(options, "\n")
+		}
+		diags.Add(d)
+	}
+	return diags
 }

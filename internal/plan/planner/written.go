@@ -147,9 +147,9 @@ const mostMeant = 32
 
 // meant are the managed instances that the block of an instance refers to, directly or through
 // what isn't managed, by their resources. A resource without a list is meant as a whole.
-func (r *run) meant(i *eval.Instance) map[addr.Resource][]addr.Instance {
+func meant(rt *promise.Runtime, i *eval.Instance) map[addr.Resource][]addr.Instance {
 	all := map[addr.Resource][]addr.Instance{}
-	r.rt.Do(func(t *promise.Task) {
+	rt.Do(func(t *promise.Task) {
 		whole, seen := map[addr.Resource]bool{}, map[place]bool{}
 		todo := written(t, place{i.Frame, i})
 		for len(todo) > 0 {

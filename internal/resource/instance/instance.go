@@ -109,27 +109,41 @@ func Checked(i *eval.Instance) checkresults.Subject {
 	return checkresults.Subject{Kind: "resource", Address: i.Addr.Resource.Erase().String(), Instance: i.Addr.String()}
 }
 
-// Conditions evaluates the pre- or postconditions of an instance and adds their outcomes to
-// the set. One that doesn't hold is an error, or a warning where the caller continues
-// regardless.
-func Conditions(t *promise.Task, i *eval.Instance, list []*program.Condition, self cty.Value, summary string, severity diag.Severity, set *checkresults.Set) (ok bool) {
+// Conditions evaluates the conditions of instances and collects their outcomes. One that doesn't
+// hold is a problem of the severity: a warning where the caller continues regardless.
+type Conditions struct {
+	Set      *checkresults.Set
+	Severity diag.Severity
+}
+
+// Before evaluates the preconditions of an instance.
+func (c Conditions) Before(t *promise.Task, i *eval.Instance) (ok bool) {
+	return c.evaluate(t, i, i.Resource.Preconditions, cty.NilVal, eval.Unmet.As("Resource precondition failed"))
+}
+
+// After evaluates the postconditions of an instance, for which self is its value.
+func (c Conditions) After(t *promise.Task, i *eval.Instance, self cty.Value) (ok bool) {
+	return c.evaluate(t, i, i.Resource.Postconditions, self, eval.Unmet.As("Resource postcondition failed"))
+}
+
+func (c Conditions) evaluate(t *promise.Task, i *eval.Instance, list []*program.Condition, self cty.Value, unmet diag.Code) (ok bool) {
 	if len(list) == 0 {
 		return true
 	}
 	before := t.Failures()
 	var outcomes []eval.Outcome
 	ctx := i.Context(t, self)
-	for _, c := range list {
-		o := eval.CheckCondition(t, c, ctx)
+	for _, condition := range list {
+		o := eval.CheckCondition(t, condition, ctx)
 		outcomes = append(outcomes, o)
 		if o.Status == eval.Fail {
-			problem := o.Problem(eval.Unmet.As(summary), c)
-			problem.Severity = severity
+			problem := o.Problem(unmet, condition)
+			problem.Severity = c.Severity
 			problem.Unmet = &diag.Checkable{Kind: "resource", Address: i.Addr.Resource.Erase().String(), Instance: i.Addr.String()}
 			t.Report(problem)
 		}
 	}
-	set.Add(Checked(i), len(i.Resource.Preconditions)+len(i.Resource.Postconditions), outcomes)
+	c.Set.Add(Checked(i), len(i.Resource.Preconditions)+len(i.Resource.Postconditions), outcomes)
 	return t.Failures() == before
 }
 

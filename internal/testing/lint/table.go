@@ -198,9 +198,7 @@ var wrappers = map[string]bool{
 	"workspace/lockedstate.Claimed": true, // a session whose lock is held: what changes states is on only it, and the compiler sees to that
 	"plan/why.Explainer":            true, // keeps what explaining works with out of what others see
 
-	// These answer the evaluator in place of the run, each in its own way.
-	"apply.host":             true,
-	"plan/planner.destroyer": true,
+	"apply.host": true, // answers the evaluator in place of the run
 }
 
 // answering are the functions that have a task and return diagnostics all the same.

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"sync"
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/promise"
@@ -9,8 +10,39 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/graphbuilder"
+	"weir.dev/weir/internal/plan/prior"
 	"weir.dev/weir/internal/plan/refgraph"
 )
+
+// waits finds what a read has to wait for.
+type waits struct {
+	options   *Options
+	prior     *prior.Prior
+	layout    *layout
+	selection *selection
+	record    *record
+	storedIn  func() map[graphbuilder.Block][]addr.Object // the managed objects of each block
+
+	mu    sync.Mutex
+	known map[*promise.Node]bool // whether a cell is pending
+}
+
+func newWaits(o *Options, p *prior.Prior, l *layout, s *selection, r *record) *waits {
+	return &waits{
+		options: o, prior: p, layout: l, selection: s, record: r, known: map[*promise.Node]bool{},
+		storedIn: sync.OnceValue(func() map[graphbuilder.Block][]addr.Object {
+			in := map[graphbuilder.Block][]addr.Object{}
+			for a := range p.Snapshot.Objects {
+				if a.Name.Mode == addr.Managed {
+					for _, b := range graphbuilder.BlocksOf(a.Instance) {
+						in[b] = append(in[b], a)
+					}
+				}
+			}
+			return in
+		}),
+	}
+}
 
 // awaits returns what a data source or ephemeral resource has to wait for, nil for
 // nothing: a change of an instance that its block names, of what its depends_on
@@ -22,7 +54,7 @@ import (
 // block. Here a reference names the instances that it can
 // mean for i, so that a change of another one doesn't defer the read. A reference
 // whose expression wasn't evaluated still counts: it says that the resource is needed.
-func (r *run) awaits(t *promise.Task, i *eval.Instance, explicit int) *plan.Awaited {
+func (w *waits) awaits(t *promise.Task, i *eval.Instance, explicit int) *plan.Awaited {
 	var repeats []*program.Ref
 	if e := i.Resource.Repeat.Expr(); e != nil {
 		repeats = e.Refs
@@ -31,7 +63,7 @@ func (r *run) awaits(t *promise.Task, i *eval.Instance, explicit int) *plan.Awai
 		if ref.Kind != program.RefResource || ref.Resource.Name.Mode != addr.Managed {
 			continue
 		}
-		if cause := r.awaitsNamed(t, i, ref, slices.Contains(repeats, ref)); cause != nil {
+		if cause := w.awaitsNamed(t, i, ref, slices.Contains(repeats, ref)); cause != nil {
 			return cause
 		}
 	}
@@ -41,12 +73,12 @@ func (r *run) awaits(t *promise.Task, i *eval.Instance, explicit int) *plan.Awai
 		deps = deps[:explicit]
 	}
 	for _, n := range deps {
-		if (conditions || !listed(i, n)) && r.pending(n) {
-			return r.cause(i, n)
+		if (conditions || !listed(i, n)) && w.pending(n) {
+			return w.cause(i, n)
 		}
 	}
 	for _, ref := range i.Resource.DependsOn {
-		if cause := r.losesWithin(t, i.Frame, ref); cause != nil {
+		if cause := w.losesWithin(t, i.Frame, ref); cause != nil {
 			return cause
 		}
 	}
@@ -55,9 +87,9 @@ func (r *run) awaits(t *promise.Task, i *eval.Instance, explicit int) *plan.Awai
 
 // awaitsNamed is awaits for one reference to a managed resource. repeats is set for
 // those of count and for_each.
-func (r *run) awaitsNamed(t *promise.Task, i *eval.Instance, ref *program.Ref, repeats bool) *plan.Awaited {
+func (w *waits) awaitsNamed(t *promise.Task, i *eval.Instance, ref *program.Ref, repeats bool) *plan.Awaited {
 	b := eval.Block{Frame: i.Frame, Resource: ref.Resource}
-	forced := len(r.Targets) == 0 && !r.circular(i, ref.Resource)
+	forced := len(w.options.Targets) == 0 && !w.layout.circular(i, ref.Resource)
 	list, exact := i.Named(t, ref, repeats)
 	if !exact && ref.Key != nil {
 		list, exact = evaluated(t, b, list)
@@ -72,14 +104,14 @@ func (r *run) awaitsNamed(t *promise.Task, i *eval.Instance, ref *program.Ref, r
 		if exact && forced {
 			named.Read(t, &ref.Range)
 		}
-		if r.changes(named) || exact && r.loses(b, func(a addr.Instance) bool { return a == named.Addr }) != nil {
+		if w.record.changes(named) || exact && w.loses(b, func(a addr.Instance) bool { return a == named.Addr }) != nil {
 			return &plan.Awaited{Addr: named.Addr, Range: ref.Range}
 		}
 	}
 	if exact {
 		return nil
 	}
-	if lost := r.loses(b, nil); lost != nil {
+	if lost := w.loses(b, nil); lost != nil {
 		return &plan.Awaited{Addr: lost.Instance, Range: ref.Range}
 	}
 	return nil
@@ -126,7 +158,7 @@ func listed(i *eval.Instance, n *promise.Node) bool {
 
 // losesWithin is what is lost in the one instance of a module that depends_on names.
 // Where it names all, pending finds that.
-func (r *run) losesWithin(t *promise.Task, f *eval.Frame, ref *program.Ref) *plan.Awaited {
+func (w *waits) losesWithin(t *promise.Task, f *eval.Frame, ref *program.Ref) *plan.Awaited {
 	if ref.Kind != program.RefCall || ref.Attr != "" {
 		return nil
 	}
@@ -134,7 +166,7 @@ func (r *run) losesWithin(t *promise.Task, f *eval.Frame, ref *program.Ref) *pla
 	if child == nil {
 		return nil
 	}
-	lost := r.loses(eval.Block{Frame: f, Call: ref.Call}, func(a addr.Instance) bool { return child.Addr.Contains(a.Module) })
+	lost := w.loses(eval.Block{Frame: f, Call: ref.Call}, func(a addr.Instance) bool { return child.Addr.Contains(a.Module) })
 	if lost == nil {
 		return nil
 	}
@@ -142,21 +174,21 @@ func (r *run) losesWithin(t *promise.Task, f *eval.Frame, ref *program.Ref) *pla
 }
 
 // cause is the change that makes a cell pending, found from there down.
-func (r *run) cause(i *eval.Instance, n *promise.Node) *plan.Awaited {
+func (w *waits) cause(i *eval.Instance, n *promise.Node) *plan.Awaited {
 	at := &plan.Awaited{Range: i.Resource.Range}
 	for {
 		switch s := n.Subject.(type) {
 		case *eval.Instance:
-			if at.Addr = s.Addr; s.Addr.Name.Mode == addr.Managed && r.changes(s) {
+			if at.Addr = s.Addr; s.Addr.Name.Mode == addr.Managed && w.record.changes(s) {
 				return at
 			}
 		case eval.Block:
-			if lost := r.loses(s, nil); lost != nil {
+			if lost := w.loses(s, nil); lost != nil {
 				at.Addr = lost.Instance
 				return at
 			}
 		}
-		below := slices.IndexFunc(n.Deps(), r.pending)
+		below := slices.IndexFunc(n.Deps(), w.pending)
 		if below < 0 {
 			return at
 		}
@@ -164,59 +196,38 @@ func (r *run) cause(i *eval.Instance, n *promise.Node) *plan.Awaited {
 	}
 }
 
-// circular reports whether a resource that a block of the same module names
-// leads back to that block, by whatever instances.
-func (r *run) circular(i *eval.Instance, res *program.Resource) bool {
-	tree := r.Tree.At(i.Addr.Module)
-	circle := r.circle(refgraph.Site{Tree: tree, Declaration: i.Resource})
-	return circle != 0 && circle == r.circle(refgraph.Site{Tree: tree, Declaration: res})
-}
-
-// circle numbers the circle of references that a declaration is in, 0 for none.
-func (r *run) circle(at refgraph.Site) int {
-	r.circleOnce.Do(func() { r.circles = r.references().Circles() })
-	return r.circles[at]
-}
-
 // pending reports whether a cell, directly or through others, depends on
 // something managed that is about to change.
-func (r *run) pending(n *promise.Node) bool {
-	r.mu.Lock()
-	known, ok := r.pendingOf[n]
-	r.mu.Unlock()
+func (w *waits) pending(n *promise.Node) bool {
+	w.mu.Lock()
+	known, ok := w.known[n]
+	w.mu.Unlock()
 	if ok {
 		return known
 	}
-	result := slices.ContainsFunc(n.Deps(), r.pending)
+	result := slices.ContainsFunc(n.Deps(), w.pending)
 	switch s := n.Subject.(type) {
 	case *eval.Instance:
-		result = result || s.Addr.Name.Mode == addr.Managed && r.changes(s)
+		result = result || s.Addr.Name.Mode == addr.Managed && w.record.changes(s)
 	case eval.Block:
-		result = result || r.loses(s, nil) != nil
+		result = result || w.loses(s, nil) != nil
 	}
-	r.mu.Lock()
-	r.pendingOf[n] = result
-	r.mu.Unlock()
+	w.mu.Lock()
+	w.known[n] = result
+	w.mu.Unlock()
 	return result
-}
-
-// changes reports whether a change of the instance is planned.
-func (r *run) changes(i *eval.Instance) bool {
-	o := r.find(i)
-	return o != nil && o.change != nil && o.change.Action != plan.NoOp
 }
 
 // loses returns a stored object of a resource, or in a module, that is neither wanted any more
 // nor moved: it will be deleted. Where among is given, only instances that it holds for are
 // inspected.
-func (r *run) loses(b eval.Block, among func(addr.Instance) bool) *addr.Object {
-	if r.Mode != plan.Normal {
+func (w *waits) loses(b eval.Block, among func(addr.Instance) bool) *addr.Object {
+	if w.options.Mode != plan.Normal {
 		return nil
 	}
-	r.storedOnce.Do(r.indexStored)
-	stored := r.storedIn[graphbuilder.BlockOf(b)]
+	stored := w.storedIn()[graphbuilder.BlockOf(b)]
 	n := slices.IndexFunc(stored, func(a addr.Object) bool {
-		return (among == nil || among(a.Instance)) && r.leaves(a)
+		return (among == nil || among(a.Instance)) && w.leaves(a)
 	})
 	if n < 0 {
 		return nil
@@ -225,28 +236,16 @@ func (r *run) loses(b eval.Block, among func(addr.Instance) bool) *addr.Object {
 }
 
 // leaves reports whether a stored object will be deleted for want of a place.
-func (r *run) leaves(a addr.Object) bool {
-	if !r.chooses(a.Instance) {
+func (w *waits) leaves(a addr.Object) bool {
+	if !w.selection.chooses(a.Instance) {
 		return false
 	}
 	if a.Deposed != "" {
 		return true
 	}
-	if _, claimed := r.prior.Owner(a.Instance); claimed || r.prior.Away(a.Instance) {
+	if _, claimed := w.prior.Owner(a.Instance); claimed || w.prior.Away(a.Instance) {
 		return false
 	}
-	desired, _, unsure := r.standing(a.Instance)
+	desired, _, unsure := w.layout.standing(a.Instance)
 	return !desired && !unsure
-}
-
-// indexStored finds the stored objects of each block.
-func (r *run) indexStored() {
-	r.storedIn = map[graphbuilder.Block][]addr.Object{}
-	for a := range r.prior.Snapshot.Objects {
-		if a.Name.Mode == addr.Managed {
-			for _, b := range graphbuilder.BlocksOf(a.Instance) {
-				r.storedIn[b] = append(r.storedIn[b], a)
-			}
-		}
-	}
 }
