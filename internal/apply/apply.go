@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zclconf/go-cty/cty"
-
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/promise"
@@ -84,37 +82,19 @@ type run struct {
 	root      *eval.Frame
 	pool      *providerclient.Pool
 
-	keys    *state.Keys                    // of the state before
-	changes map[addr.Instance]*plan.Change // of current objects that no step gives a value
-	steps   []stepState
-	givers  givers
-	types   value.Types
+	keys     *state.Keys // of the state before
+	progress *progress
+	working  *working
+	types    value.Types
 	// removals are the removed blocks, made when first needed.
 	removals func() *program.Removals
 
 	mu       sync.Mutex
-	state    *state.Snapshot // the working state
 	standIns map[addr.Module]*eval.Frame
 	checks   *checkresults.Set
 	needs    listing[int32, addr.Resource] // what changes depend on
 	narrowed listing[plan.Uses, state.Uses]
-	diags    diag.List
-	stopped  bool
-	cut      bool           // something wasn't done because the run was stopped
 	ready    []execgraph.ID // waiting to be chosen
-}
-
-// An outcome is what a step leaves for those that take it up, and for references to the
-// instance that it is about.
-type outcome struct {
-	value      cty.Value // of the instance; NilVal where the step has failed, or gives none
-	final      *finalized
-	made       *created
-	unanswered bool // the provider was asked and didn't say what it made
-	nothing    bool // there was nothing to change in the end
-	halted     bool // nothing was started, because the run was stopped meanwhile
-	aside      *state.Object
-	lease      *providerclient.Lease
 }
 
 // Run applies a plan and returns the state afterwards, beside errors too.
@@ -131,8 +111,8 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 		Input: in, ctx: ctx, abandon: abandon, commands: commands, interrupt: interrupt,
 		rt:       promise.NewRuntime(in.Parallelism),
 		pool:     providerclient.NewPool(ctx, in.Catalog, calls),
-		changes:  map[addr.Instance]*plan.Change{},
-		state:    in.Plan.Refreshed.Clone(),
+		progress: newProgress(in.Plan),
+		working:  &working{journal: in.Journal, state: in.Plan.Refreshed.Clone()},
 		keys:     in.Plan.Refreshed.Keys(),
 		standIns: map[addr.Module]*eval.Frame{},
 		checks:   checkresults.Again(in.Plan.Checks),
@@ -144,31 +124,31 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	r.pool.Serve(r.rt, func(s ratelimit.Slowed) { r.tell(event.Event{Kind: event.Slowed, Slowed: &s}) })
 	r.Pool = r.pool
 	r.Facts.Context = ctx
-	ev := &eval.Evaluator{Host: host{r}, Facts: r.Facts, Thorough: true, Lenient: in.Plan.Mode == plan.RefreshOnly, Whole: in.Plan.Whole()}
+	host := &host{Base: r.Base, plan: in.Plan, keys: r.keys, progress: r.progress, working: r.working}
+	ev := &eval.Evaluator{Host: host, Facts: r.Facts, Thorough: true, Lenient: in.Plan.Mode == plan.RefreshOnly, Whole: in.Plan.Whole()}
 	r.root = ev.NewRoot(in.Tree.Program)
 	r.dropOutputs()
 	r.tellImports()
 	r.tell(event.Event{Kind: event.ApplyBegin, Plan: in.Plan, Count: in.Parallelism})
 	r.schedule()
 	r.tell(event.Event{Kind: event.ApplyEnd})
-	r.state.Checks = r.gatherChecks()
+	r.working.state.Checks = r.gatherChecks()
 
 	// In the order of the graph, whatever order the steps ended in.
 	var diags diag.List
-	for id := range r.steps {
-		diags.Append(r.steps[id].diags)
+	for id := range r.progress.steps {
+		diags.Append(r.progress.steps[id].diags)
 	}
-	diags.Append(r.diags)
 	diags.Append(r.pool.Diagnostics())
 	diags.Append(eval.Bugs(r.rt))
 	diags.Append(r.root.Diagnostics())
-	if r.cut {
+	if r.progress.cut {
 		diags.Add(Halted.New(diag.Error, "The run was interrupted before everything was done. The state has all results. Run apply again to continue."))
 	}
 	if in.Plan.Mode == plan.Destroy && !diags.HasErrors() {
-		dropData(r.state, in.Plan)
+		dropData(r.working.state, in.Plan)
 	}
-	return r.state, diags
+	return r.working.state, diags
 }
 
 // dropData removes the results of data sources that the plan destroys, but for
@@ -199,22 +179,12 @@ func (r *run) tellImports() {
 
 // dropOutputs removes the outputs that the plan ends, and those that are null.
 func (r *run) dropOutputs() {
-	maps.DeleteFunc(r.state.Outputs, func(_ string, o state.Output) bool { return o.Value.IsNull() })
+	maps.DeleteFunc(r.working.state.Outputs, func(_ string, o state.Output) bool { return o.Value.IsNull() })
 	for _, o := range r.Plan.Outputs {
 		if o.Action == plan.Delete {
-			delete(r.state.Outputs, o.Name)
+			delete(r.working.state.Outputs, o.Name)
 		}
 	}
-}
-
-// stepState is how far a step is.
-type stepState struct {
-	waiting int
-	next    []execgraph.ID
-	failed  bool // or skipped because of a failure
-	ended   bool
-	diags   diag.List // written by the step alone, read when all have ended
-	outcome outcome   // complete when the step has ended, its value maybe earlier
 }
 
 // A step is one of the graph, with its place there.
@@ -226,20 +196,6 @@ type step struct {
 // schedule runs the graph.
 func (r *run) schedule() {
 	steps := r.Plan.Graph.Steps
-	r.steps = make([]stepState, len(steps))
-	r.givers = giversIn(steps)
-	for id := range steps {
-		s := &steps[id]
-		r.steps[id].waiting = len(s.After)
-		for _, a := range s.After {
-			r.steps[a].next = append(r.steps[a].next, execgraph.ID(id))
-		}
-	}
-	for _, c := range r.Plan.Changes {
-		if _, given := r.givers.of(&c.Addr.Instance); !given && c.Addr.Deposed == "" {
-			r.changes[c.Addr.Instance] = c
-		}
-	}
 	stopWatch := make(chan struct{})
 	var watching sync.WaitGroup
 	if r.Stop != nil {
@@ -277,9 +233,7 @@ func (r *run) oneByOne() {
 // stop keeps new steps from starting, interrupts commands and asks the
 // providers to hurry.
 func (r *run) stop() {
-	r.mu.Lock()
-	r.stopped = true
-	r.mu.Unlock()
+	r.progress.halt()
 	if r.Sink != nil {
 		r.Sink(event.Event{Kind: event.Stopping})
 	}
@@ -302,13 +256,13 @@ func (r *run) start(id execgraph.ID) {
 // run does a step, or skips it.
 func (r *run) run(t *promise.Task, id execgraph.ID) {
 	s := &step{&r.Plan.Graph.Steps[id], id}
-	ending := r.turn(s)
+	ending := r.progress.turn(s)
 	switch ending {
 	case event.Needless:
 	case event.Skipped:
 		r.skip(s)
 	default:
-		st := &r.steps[id]
+		st := &r.progress.steps[id]
 		var ok bool
 		// A step fails by errors of its own, or because it read a cell that failed and whose
 		// problem is reported there.
@@ -322,59 +276,21 @@ func (r *run) run(t *promise.Task, id execgraph.ID) {
 	}
 	e := event.Event{Kind: event.StepEnd, Step: id, Ending: ending}
 	if ending == event.Failed {
-		e.Text = r.steps[id].diags.Reason()
+		e.Text = r.progress.steps[id].diags.Reason()
 	}
 	r.tell(e)
-	r.end(id, ending == event.Failed || ending == event.Skipped)
-}
-
-// turn decides about a step whose prerequisites have ended. Done means that the step runs now;
-// any other ending skips it. A step that runs only after a failure is needless without one.
-func (r *run) turn(s *step) event.Ending {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s.When == execgraph.OnFailure && !r.steps[s.Of].failed {
-		return event.Needless
+	for _, n := range r.progress.end(id, ending == event.Failed || ending == event.Skipped) {
+		r.start(n)
 	}
-	if r.stopped && s.Kind != execgraph.Gate && s.Kind != execgraph.Output && !s.Kind.Closes() {
-		r.cut = true
-		return event.Skipped
-	}
-	if s.When == execgraph.OnSuccess {
-		for _, a := range s.After {
-			if r.steps[a].failed {
-				return event.Skipped
-			}
-		}
-	}
-	return event.Done
 }
 
 // skip reports that an object won't be complete.
 func (r *run) skip(s *step) {
 	if s.Kind == execgraph.Provision {
-		if made := r.outcome(s, execgraph.Apply).made; made != nil {
+		if made := r.progress.outcome(s, execgraph.Apply).made; made != nil {
 			r.provisioned(made, false)
 		}
 	}
-}
-
-// outcome is what the step of that kind has left which a step takes up; nothing where
-// there is no such step.
-func (r *run) outcome(s *step, kind execgraph.Kind) *outcome {
-	for _, id := range s.Takes {
-		if r.Plan.Graph.Steps[id].Kind == kind {
-			return &r.steps[id].outcome
-		}
-	}
-	return &outcome{}
-}
-
-// give lets references to the instance of a step have their value.
-func (r *run) give(out *outcome, v cty.Value) {
-	r.mu.Lock()
-	out.value = v
-	r.mu.Unlock()
 }
 
 // A listing has one list for all changes that share one in the plan, where it is numbers.
@@ -419,23 +335,6 @@ func (r *run) change(s *step) *plan.Change {
 	return r.Plan.Changes[s.Change-1]
 }
 
-// end starts what waited for the step.
-func (r *run) end(id execgraph.ID, failed bool) {
-	r.mu.Lock()
-	st := &r.steps[id]
-	st.failed, st.ended = failed, true
-	var ready []execgraph.ID
-	for _, n := range st.next {
-		if r.steps[n].waiting--; r.steps[n].waiting == 0 {
-			ready = append(ready, n)
-		}
-	}
-	r.mu.Unlock()
-	for _, n := range ready {
-		r.start(n)
-	}
-}
-
 // perform does one step, which leaves its outcome in out.
 func (r *run) perform(t *promise.Task, s *step, out *outcome) {
 	switch s.Kind {
@@ -464,7 +363,7 @@ func (r *run) perform(t *promise.Task, s *step, out *outcome) {
 	case execgraph.Destroy:
 		r.destroy(t, s, out)
 	case execgraph.Forget:
-		if c := r.change(s); t.Report(r.result(*s.Object, nil)...) && c != nil && c.Action == plan.Forget {
+		if c := r.change(s); t.Report(r.working.result(*s.Object, nil)...) && c != nil && c.Action == plan.Forget {
 			r.tell(event.Event{Kind: event.Forgotten, Addr: *s.Object, Action: c.Action})
 		}
 	case execgraph.Condition:
@@ -485,21 +384,4 @@ func (r *run) tell(e event.Event) {
 	if r.Sink != nil {
 		r.Sink(e)
 	}
-}
-
-// setObject changes the working state; nil removes the object.
-func (r *run) setObject(o addr.Object, stored *state.Object) {
-	r.mu.Lock()
-	if stored == nil {
-		delete(r.state.Objects, o)
-	} else {
-		r.state.Objects[o] = stored
-	}
-	r.mu.Unlock()
-}
-
-func (r *run) object(o addr.Object) *state.Object {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.state.Objects[o]
 }

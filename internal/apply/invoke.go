@@ -48,10 +48,10 @@ func (r *run) invoke(t *promise.Task, s *step) {
 			diags[n].Severity = diag.Warning
 		}
 	case inv.Failure == actiontrigger.Taint && inv.Event == actiontrigger.AfterCreate:
-		if stored := r.object(*s.Object); stored != nil {
+		if stored := r.working.object(*s.Object); stored != nil {
 			tainted := *stored
 			tainted.Tainted = true
-			diags.Append(r.result(*s.Object, &tainted))
+			diags.Append(r.working.result(*s.Object, &tainted))
 		}
 	}
 	t.Report(diags...)
@@ -64,17 +64,17 @@ func (r *run) caller(s *step, inv *plan.Invocation) (v cty.Value, happens bool) 
 	case inv.Event == 0 || inv.Event.Ends():
 		return cty.NilVal, true
 	case inv.Event.Before():
-		final := r.outcome(s, execgraph.Finalize).final
+		final := r.progress.outcome(s, execgraph.Finalize).final
 		if final == nil {
 			return cty.NilVal, false
 		}
-		block := final.op.subject.Schema.Block
+		block := final.op.Subject.Schema.Block
 		return block.MarkSensitive(resourceconfig.MarkPaths(final.planned.Value, final.config.Sensitive)), !final.nothing()
 	}
-	if made := r.outcome(s, execgraph.Provision).value; made != cty.NilVal {
+	if made := r.progress.outcome(s, execgraph.Provision).value; made != cty.NilVal {
 		return made, true
 	}
-	out := r.outcome(s, execgraph.Apply)
+	out := r.progress.outcome(s, execgraph.Apply)
 	return out.value, !out.nothing
 }
 
@@ -135,7 +135,7 @@ func (r *run) callAction(s *step, inv *plan.Invocation, conn *providerclient.Con
 	begun := false
 	e := event.Event{Kind: event.ActionStart, Step: s.id, Invocation: inv, Addr: addr.Object{Instance: inv.Object}}
 	r.call(ratelimit.Once, conn.Addr.Provider, inv.Addr.Name, func(ctx context.Context) diag.List {
-		if r.halted() {
+		if r.progress.halted() {
 			return nil
 		}
 		if r.Journal != nil {

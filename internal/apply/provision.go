@@ -24,8 +24,8 @@ import (
 // provision runs the creation-time provisioners of an instance, one after the
 // other. The instance is complete when they have.
 func (r *run) provision(t *promise.Task, s *step, out *outcome) {
-	c := r.outcome(s, execgraph.Apply).made
-	i := c.op.instance
+	c := r.progress.outcome(s, execgraph.Apply).made
+	i := c.op.Instance
 	ok := r.runProvisioners(t, *s.Object, i, i.Resource.Provisioners, false, c.value)
 	r.provisioned(c, ok)
 	if !ok {
@@ -44,14 +44,14 @@ func (r *run) provisioned(c *created, well bool) {
 	if well {
 		e.Kind = event.ApplyComplete
 	}
-	e.IDKey, e.IDValue = instance.Identify(c.value, c.op.subject.Schema.Block, nil)
+	e.IDKey, e.IDValue = instance.Identify(c.value, c.op.Subject.Schema.Block, nil)
 	r.tell(e)
 }
 
 // provisionDestroy runs the destruction-time provisioners of an object: those
 // of its resource, or of the removed block that ended it.
 func (r *run) provisionDestroy(t *promise.Task, s *step) {
-	if r.object(*s.Object) == nil {
+	if r.working.object(*s.Object) == nil {
 		return
 	}
 	self := r.change(s).Before

@@ -42,38 +42,26 @@ func (r *run) conn(t *promise.Task, p addr.ProviderConfig) *providerclient.Conn 
 	return conn
 }
 
-// An operation is a step on a configured instance, opened.
+// An operation is a step on a configured instance.
 type operation struct {
-	instance *eval.Instance
-	conn     *providerclient.Conn
-	subject  lifecycle.Subject
-	change   *plan.Change
+	instance.Opened
+	change *plan.Change
 }
 
 // open finds what a step on an instance needs.
 func (r *run) open(t *promise.Task, s *step) (op operation, ok bool) {
-	op.instance = r.find(t, s.Object.Instance)
-	op.change = r.change(s)
-	if op.instance == nil {
+	i := r.find(t, s.Object.Instance)
+	if i == nil {
 		t.Fail()
 		return op, false
 	}
-	if op.conn = r.conn(t, *s.Provider); op.conn == nil {
+	conn := r.conn(t, *s.Provider)
+	if conn == nil {
 		return op, false
 	}
-	sch := op.conn.Schemas.Resource(s.Object.Name.Mode, s.Object.Name.Type)
-	if sch == nil {
-		return op, t.Report(resourceconfig.UnsupportedType.New(diag.Error, "The provider %s does not support %q.", s.Provider.Provider, s.Object.Name.Type))
-	}
-	op.subject, ok = instance.Subject(t, s.Object.Instance, op.conn, sch, op.instance.Frame)
+	op.change = r.change(s)
+	op.Opened, ok = instance.Open(t, i, conn)
 	return op, ok
-}
-
-func (r *run) locate(i *eval.Instance, o addr.Object, diags diag.List) diag.List {
-	if i == nil {
-		return diags.InAddress(o.String())
-	}
-	return providerclient.Locate(diags, i.Resource.Config, o.Instance.String())
 }
 
 // conditions evaluates conditions with final values.
@@ -96,8 +84,8 @@ func in(i addr.Instance) func(diag.List) diag.List {
 
 // configure evaluates the configuration of an instance and then its preconditions.
 func (r *run) configure(t *promise.Task, op operation) (config resourceconfig.Config, ok bool) {
-	t.Amend(in(op.instance.Addr), func() { config, ok = resourceconfig.Configure(t, op.instance, op.subject.Schema) })
-	return config, ok && r.conditions(t, op.instance, true, cty.NilVal)
+	t.Amend(in(op.Instance.Addr), func() { config, ok = resourceconfig.Configure(t, op.Instance, op.Subject.Schema) })
+	return config, ok && r.conditions(t, op.Instance, true, cty.NilVal)
 }
 
 // A finalized change is one that is ready to be made: its configuration has no
@@ -120,7 +108,7 @@ func (r *run) finalize(t *promise.Task, s *step) (f finalized, ok bool) {
 	}
 	config := f.config
 	if f.prior = r.priorOf(f.op); f.prior.Exists() {
-		f.config.Sensitive = instance.Sensitive(f.op.instance.Resource, r.object(*s.Object), config)
+		f.config.Sensitive = instance.Sensitive(f.op.Instance.Resource, r.working.object(*s.Object), config)
 	}
 	f.planned, ok = r.finalPlan(t, f.op, f.prior, config)
 	return f, ok
@@ -135,7 +123,7 @@ func (r *run) finalizeEarly(t *promise.Task, s *step, out *outcome) {
 
 // finalized is a change that is ready, by an earlier step or now.
 func (r *run) finalized(t *promise.Task, s *step) (finalized, bool) {
-	if early := r.outcome(s, execgraph.Finalize); early.final != nil {
+	if early := r.progress.outcome(s, execgraph.Finalize); early.final != nil {
 		f := *early.final
 		early.final = nil // nobody needs it after this
 		return f, true
@@ -172,11 +160,11 @@ func (r *run) apply(t *promise.Task, s *step, out *outcome) {
 	if failed && !create {
 		after.Tainted = f.prior.Tainted
 	}
-	marked := op.subject.Schema.Block.MarkSensitive(resourceconfig.MarkPaths(after.Value, f.config.Sensitive))
+	marked := op.Subject.Schema.Block.MarkSensitive(resourceconfig.MarkPaths(after.Value, f.config.Sensitive))
 	r.Facts.Secrets.AddMarked(marked)
 	// An object whose provisioners haven't ended isn't complete, also when this
 	// process ends meanwhile.
-	provisioned := create && !failed && op.instance.Resource.Provisions()
+	provisioned := create && !failed && op.Instance.Resource.Provisions()
 	if provisioned {
 		after.Tainted = true
 	}
@@ -186,7 +174,7 @@ func (r *run) apply(t *promise.Task, s *step, out *outcome) {
 	t.Report(r.save(op, after, marked, failed)...)
 	switch {
 	case failed && after.Exists():
-		r.conditions(t, op.instance, false, marked) // of whatever there is
+		r.conditions(t, op.Instance, false, marked) // of whatever there is
 	case failed:
 	case provisioned:
 		out.made = &created{op, after, marked}
@@ -197,16 +185,16 @@ func (r *run) apply(t *promise.Task, s *step, out *outcome) {
 
 // complete gives an instance its value and holds it to its postconditions.
 func (r *run) complete(t *promise.Task, op operation, v cty.Value, out *outcome) {
-	r.give(out, r.types.Share(op.change.Addr.Name.Type, v))
-	r.conditions(t, op.instance, false, v)
+	r.progress.give(out, r.types.Share(op.change.Addr.Name.Type, v))
+	r.conditions(t, op.Instance, false, v)
 }
 
 // priorOf is the object that an apply starts from: none where the old one is
 // replaced.
 func (r *run) priorOf(op operation) lifecycle.Object {
-	stored := r.object(op.change.Addr)
+	stored := r.working.object(op.change.Addr)
 	if stored == nil || op.change.Action != plan.Update {
-		return op.subject.None()
+		return op.Subject.None()
 	}
 	v, _ := op.change.Before.UnmarkDeep()
 	return lifecycle.Object{Value: v, Private: stored.Private, Identity: op.change.BeforeIdentity, Tainted: stored.Tainted}
@@ -215,31 +203,23 @@ func (r *run) priorOf(op operation) lifecycle.Object {
 // finalPlan plans again with the final configuration and holds the result to
 // what was shown.
 func (r *run) finalPlan(t *promise.Task, op operation, prior lifecycle.Object, config resourceconfig.Config) (p lifecycle.Planned, ok bool) {
-	res := op.instance.Resource
-	report := func(l diag.List) bool { return t.Report(r.locate(op.instance, op.change.Addr, l)...) }
+	report := func(l diag.List) bool { return t.Report(op.Locate(l)...) }
 	if !config.Value.IsWhollyKnown() {
 		return p, report(diag.Bug.As("Configuration contains unknown value").List("The configuration of %s still has values that aren't known, although everything it depends on is done. This is a bug in weir.", op.change.Addr))
 	}
 	if p, ok := asShown(op, prior); ok {
 		return p, true
 	}
-	var diags diag.List
-	op.conn.AskOf(t, r.commands, ratelimit.Plan, op.subject, func(s lifecycle.Subject) diag.List {
-		p, diags = s.Plan(r.ctx, lifecycle.PlanInput{
-			Prior: prior, Config: config.Value, Ignore: program.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll,
-		})
-		return diags
-	})
-	if !report(diags) {
+	if p, ok = op.Propose(t, r.commands, r.ctx, prior, config.Value, false); !ok {
 		return p, false
 	}
 	var inconsistent diag.List
 	switch {
 	case p.Change == contract.Replace:
-		inconsistent.Add(lifecycle.InconsistentFinalPlan.New(diag.Error, "When expanding the plan for %s to include new values learned so far during apply, provider %q changed the planned action from %s to a replacement.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", op.change.Addr, op.subject.Source, op.change.Action))
+		inconsistent.Add(lifecycle.InconsistentFinalPlan.New(diag.Error, "When expanding the plan for %s to include new values learned so far during apply, provider %q changed the planned action from %s to a replacement.\n\nThis is a bug in the provider, which should be reported in the provider's own issue tracker.", op.change.Addr, op.Subject.Source, op.change.Action))
 	default:
 		shown, _ := op.change.After.UnmarkDeep()
-		inconsistent.Append(op.subject.Same(shown, p))
+		inconsistent.Append(op.Subject.Same(shown, p))
 	}
 	if inconsistent.HasErrors() && r.Changed != nil {
 		if changed := r.Changed(); len(changed) > 0 {
@@ -254,7 +234,7 @@ func (r *run) finalPlan(t *promise.Task, op operation, prior lifecycle.Object, c
 // is known, so that the configuration was too, and the provider answers the same
 // question alike.
 func asShown(op operation, prior lifecycle.Object) (lifecycle.Planned, bool) {
-	if _, alike := op.conn.Provider.(provider.Repeatable); !alike || op.change.Action != plan.Update || !prior.Exists() {
+	if _, alike := op.Conn.Provider.(provider.Repeatable); !alike || op.change.Action != plan.Update || !prior.Exists() {
 		return lifecycle.Planned{}, false
 	}
 	shown, _ := op.change.After.UnmarkDeep()
@@ -275,18 +255,18 @@ func (r *run) callApply(t *promise.Task, s *step, f finalized) (_ lifecycle.Obje
 		action = plan.Create
 	}
 	sensitive := f.config.Sensitive
-	if stored := r.object(op.change.Addr); stored != nil {
+	if stored := r.working.object(op.change.Addr); stored != nil {
 		sensitive = slices.Concat(sensitive, stored.Sensitive)
 	}
-	key, id := instance.Identify(prior.Value, op.subject.Schema.Block, sensitive)
-	i := intended{plan.Intent{Object: op.change.Addr, Action: action, Provider: op.conn.Addr, Key: key, ID: id}, sensitive}
+	key, id := instance.Identify(prior.Value, op.Subject.Schema.Block, sensitive)
+	i := intended{plan.Intent{Object: op.change.Addr, Action: action, Provider: op.Conn.Addr, Key: key, ID: id}, sensitive}
 	if action == plan.Create {
 		i.Needs = r.dependencies(op.change)
 	}
-	after, begun, diags := r.effect(t, s, op.conn, i, op.subject, lifecycle.ApplyInput{
+	after, begun, diags := r.effect(t, s, op.Conn, i, op.Subject, lifecycle.ApplyInput{
 		Prior: prior, Planned: p.Value, Config: f.config.Value, Private: p.Private, Identity: p.Identity,
-	}, action == plan.Create && op.instance.Resource.Provisions())
-	return after, begun, r.locate(op.instance, op.change.Addr, diags)
+	}, action == plan.Create && op.Instance.Resource.Provisions())
+	return after, begun, op.Locate(diags)
 }
 
 // save puts an object into the working state with what is kept beside it.
@@ -296,47 +276,47 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value, faile
 	var stored *state.Object
 	if after.Exists() {
 		var err error
-		stored, err = op.subject.Store(after, op.conn.Addr, resourceconfig.SensitivePaths(marked))
+		stored, err = op.Subject.Store(after, op.Conn.Addr, resourceconfig.SensitivePaths(marked))
 		if err != nil {
 			diags.Add(diag.Bug.As("Failed to encode an object").New(diag.Error, "%s", err))
 			return diags
 		}
 		stored.Settings = op.change.Settings
 		stored.Dependencies, stored.Uses = r.dependencies(op.change), r.uses(op.change)
-		if old := r.object(op.change.Addr); failed && old != nil {
+		if old := r.working.object(op.change.Addr); failed && old != nil {
 			stored.Dependencies, stored.Uses = state.JoinDependencies(stored.Dependencies, old.Dependencies), state.JoinUses(stored, old)
 		}
 	}
-	return append(diags, r.result(op.change.Addr, stored)...)
+	return append(diags, r.working.result(op.change.Addr, stored)...)
 }
 
 // depose puts the current object aside for a replacement.
 func (r *run) depose(s *step, out *outcome) diag.List {
-	stored := r.object(*s.Object)
+	stored := r.working.object(*s.Object)
 	if stored == nil {
 		return nil
 	}
 	deposed := addr.Object{Instance: s.Object.Instance, Deposed: r.change(s).DeposedKey}
 	aside := *stored
 	out.aside = stored
-	return r.moved(*s.Object, deposed, &aside)
+	return r.working.moved(*s.Object, deposed, &aside)
 }
 
 // restore takes a deposed object back when its replacement failed. It
 // stays aside while the replacement exists or may exist.
 func (r *run) restore(s *step) diag.List {
 	deposed := addr.Object{Instance: s.Object.Instance, Deposed: r.change(s).DeposedKey}
-	mayExist := r.outcome(s, execgraph.Apply).unanswered
-	if mayExist || r.object(*s.Object) != nil || r.object(deposed) == nil {
+	mayExist := r.progress.outcome(s, execgraph.Apply).unanswered
+	if mayExist || r.working.object(*s.Object) != nil || r.working.object(deposed) == nil {
 		return nil
 	}
-	return r.moved(deposed, *s.Object, r.outcome(s, execgraph.Depose).aside)
+	return r.working.moved(deposed, *s.Object, r.progress.outcome(s, execgraph.Depose).aside)
 }
 
 // destroy deletes an object: a current one, or a deposed one.
 func (r *run) destroy(t *promise.Task, s *step, out *outcome) {
 	c := r.change(s)
-	stored := r.object(*s.Object)
+	stored := r.working.object(*s.Object)
 	if stored == nil {
 		return
 	}
@@ -345,12 +325,12 @@ func (r *run) destroy(t *promise.Task, s *step, out *outcome) {
 		return
 	}
 	sch := conn.Schemas.Resource(s.Object.Name.Mode, s.Object.Name.Type)
-	i := r.standIn(s.Object.Instance)
 	var f *eval.Frame
 	if conn.Schemas.Meta != nil {
 		f = r.frame(t, s.Object.Module)
 	}
 	subject, _ := instance.Subject(t, s.Object.Instance, conn, sch, f) // what is to go isn't held up
+	opened := instance.Opened{Addr: *s.Object, Instance: r.standIn(s.Object.Instance), Conn: conn, Subject: subject}
 	before, _ := c.Before.UnmarkDeep()
 	prior := lifecycle.Object{Value: before, Private: stored.Private, Identity: c.BeforeIdentity, Tainted: stored.Tainted}
 	private := stored.Private
@@ -361,7 +341,7 @@ func (r *run) destroy(t *promise.Task, s *step, out *outcome) {
 	null := subject.None()
 	after, begun, diags := r.effect(t, s, conn, intended{plan.Intent{Object: *s.Object, Action: plan.Delete, Provider: conn.Addr, Key: key, ID: id}, stored.Sensitive}, subject,
 		lifecycle.ApplyInput{Prior: prior, Planned: null.Value, Config: null.Value, Private: private, Identity: cty.NilVal}, false)
-	t.Report(r.locate(i, *s.Object, diags)...)
+	t.Report(opened.Locate(diags)...)
 	if !begun {
 		t.Fail()
 		out.halted = len(diags) == 0
@@ -385,7 +365,7 @@ func (r *run) destroy(t *promise.Task, s *step, out *outcome) {
 		kept.CreateBeforeDestroy = false
 		stored = &kept
 	}
-	t.Report(r.result(*s.Object, stored)...)
+	t.Report(r.working.result(*s.Object, stored)...)
 }
 
 // readData reads a data source that was postponed.
@@ -395,31 +375,31 @@ func (r *run) readData(t *promise.Task, s *step, out *outcome) {
 	var config resourceconfig.Config
 	ok := false
 	// In a check block, a failed read is an outcome of the check.
-	ofCheck := func(l diag.List) diag.List { return instance.CheckWarnings(r.checks, op.instance, l) }
+	ofCheck := func(l diag.List) diag.List { return instance.CheckWarnings(r.checks, op.Instance, l) }
 	t.Amend(ofCheck, func() {
 		if op, ok = r.open(t, s); ok {
-			t.Amend(in(i), func() { config, ok = resourceconfig.Configure(t, op.instance, op.subject.Schema) })
+			t.Amend(in(i), func() { config, ok = resourceconfig.Configure(t, op.Instance, op.Subject.Schema) })
 		}
 	})
 	if !ok {
 		t.Fail()
 		return
 	}
-	if !r.conditions(t, op.instance, true, cty.NilVal) {
+	if !r.conditions(t, op.Instance, true, cty.NilVal) {
 		return
 	}
 	var diags diag.List
 	var v cty.Value
 	asked := false
-	r.call(ratelimit.Read, op.subject.Source, i.Name, func(ctx context.Context) diag.List {
-		if r.halted() {
+	r.call(ratelimit.Read, op.Subject.Source, i.Name, func(ctx context.Context) diag.List {
+		if r.progress.halted() {
 			return nil
 		}
 		if !asked {
 			asked = true
 			r.tell(event.Event{Kind: event.ApplyStart, Step: s.id, Addr: *s.Object, Action: plan.Read})
 		}
-		v, _, diags = op.subject.ReadData(ctx, config.Value)
+		v, _, diags = op.Subject.ReadData(ctx, config.Value)
 		return diags
 	})
 	if !asked {
@@ -431,18 +411,18 @@ func (r *run) readData(t *promise.Task, s *step, out *outcome) {
 	if failed {
 		e.Kind = event.ApplyErrored
 	}
-	e.IDKey, e.IDValue = instance.Identify(v, op.subject.Schema.Block, config.Sensitive)
+	e.IDKey, e.IDValue = instance.Identify(v, op.Subject.Schema.Block, config.Sensitive)
 	r.tell(e)
-	if t.Report(ofCheck(r.locate(op.instance, *s.Object, diags))...); failed {
+	if t.Report(ofCheck(op.Locate(diags))...); failed {
 		return
 	}
-	marked, stored, diags := instance.DataResult(op.subject, op.conn.Addr, config, v)
+	marked, stored, diags := instance.DataResult(op.Subject, op.Conn.Addr, config, v)
 	if !t.Report(diags...) {
 		return
 	}
-	r.setObject(*s.Object, stored)
-	r.give(out, marked)
-	r.conditions(t, op.instance, false, marked)
+	r.working.set(*s.Object, stored)
+	r.progress.give(out, marked)
+	r.conditions(t, op.Instance, false, marked)
 }
 
 func (r *run) openEphemeral(t *promise.Task, s *step, out *outcome) {
@@ -455,18 +435,18 @@ func (r *run) openEphemeral(t *promise.Task, s *step, out *outcome) {
 		return
 	}
 	r.tell(event.Event{Kind: event.EphemeralStart, Addr: *s.Object, Text: "opening"})
-	v, lease, diags := r.pool.OpenEphemeral(s.Object.Instance, op.conn, op.subject.Schema, config.Value)
-	if !t.Report(r.locate(op.instance, *s.Object, diags)...) {
+	v, lease, diags := r.pool.OpenEphemeral(s.Object.Instance, op.Conn, op.Subject.Schema, config.Value)
+	if !t.Report(op.Locate(diags)...) {
 		return
 	}
 	r.tell(event.Event{Kind: event.EphemeralComplete, Addr: *s.Object, Text: "opening"})
 	out.lease = lease
-	r.give(out, v)
-	r.conditions(t, op.instance, false, v)
+	r.progress.give(out, v)
+	r.conditions(t, op.Instance, false, v)
 }
 
 func (r *run) closeEphemeral(s *step) diag.List {
-	lease := r.outcome(s, execgraph.OpenEphemeral).lease
+	lease := r.progress.outcome(s, execgraph.OpenEphemeral).lease
 	if lease == nil {
 		return nil
 	}
@@ -498,9 +478,9 @@ func (r *run) output(t *promise.Task, s *step) {
 	v, _ = v.UnmarkDeep()
 	switch {
 	case v.IsNull():
-		t.Report(r.setOutput(s.Name, nil)...)
+		t.Report(r.working.output(s.Name, nil)...)
 	case v.IsWhollyKnown():
-		t.Report(r.setOutput(s.Name, &state.Output{Value: v, Sensitive: sensitive, Deprecated: o.Deprecated})...)
+		t.Report(r.working.output(s.Name, &state.Output{Value: v, Sensitive: sensitive, Deprecated: o.Deprecated})...)
 	}
 }
 

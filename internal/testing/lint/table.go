@@ -193,12 +193,10 @@ var guards = []guard{
 const badNames = "base common glue helper helpers lib manager misc shared tools types util utils"
 
 // wrappers are the types that only wrap a pointer to another type of their package, and
-// are there for a reason or are yet to go.
+// are there for a reason.
 var wrappers = map[string]bool{
 	"workspace/lockedstate.Claimed": true, // a session whose lock is held: what changes states is on only it, and the compiler sees to that
 	"plan/why.Explainer":            true, // keeps what explaining works with out of what others see
-
-	"apply.host": true, // answers the evaluator in place of the run
 }
 
 // answering are the functions that have a task and return diagnostics all the same.
