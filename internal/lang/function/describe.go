@@ -91,3 +91,11 @@ func typeJSON(ty string) json.RawMessage {
 	}
 	return json.RawMessage(fmt.Sprintf(`["%s",%s]`, kind, typeJSON(strings.TrimSuffix(inner, ")"))))
 }
+
+// Text is a function as people read it: its parameters with their types and the type of the
+// result, such as "(str string) string", and a sentence about it.
+func Text(name string) (shape, about string, ok bool) {
+	plain, _ := Plain(name)
+	s, ok := signatures[plain]
+	return s.shape, s.about, ok
+}

@@ -37,6 +37,8 @@ type Occurrence struct {
 	// Definition: it is the declaration. Whole is its block then, and otherwise the reference.
 	Definition bool
 	Whole      hcl.Range
+	// Former: it stands in a moved or removed block, where it may be a name of earlier.
+	Former bool
 }
 
 // Occurrences lists where a module writes the names of declarations, by file and place. The
@@ -49,7 +51,11 @@ func Occurrences(src *module.Source, p *program.Program) []Occurrence {
 	for _, f := range src.Files {
 		content, _, _ := f.Body.PartialContent(module.FileSchema)
 		for _, b := range content.Blocks {
+			before := len(o.all)
 			o.block(b)
+			for i := before; i < len(o.all); i++ {
+				o.all[i].Former = b.Type == "moved" || b.Type == "removed"
+			}
 		}
 	}
 	o.program(p)

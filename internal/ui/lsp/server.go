@@ -1,8 +1,8 @@
 // Package lsp serves editors by the Language Server Protocol: problems while typing,
 // navigation, completion, renaming and refactorings.
 //
-// It owns the session with one editor. Configurations are read by package project, proposals
-// made by assist, edits by refactor. It asks no backend for a state unless that is a file of
+// It owns the session with one editor. Package project reads configurations, package assist
+// makes proposals. It asks no backend for a state unless that is a file of
 // this machine, and changes nothing but through the editor.
 package lsp
 
@@ -320,6 +320,12 @@ var methods map[string]method
 
 func init() {
 	methods = map[string]method{
+		"textDocument/completion":          on((*request).completion),
+		"textDocument/signatureHelp":       on((*request).signature),
+		"textDocument/hover":               on((*request).hover),
+		"textDocument/rename":              on((*request).rename),
+		"textDocument/prepareRename":       on((*request).prepareRename),
+		"textDocument/codeAction":          on((*request).codeActions),
 		"textDocument/formatting":          on((*request).format),
 		"textDocument/rangeFormatting":     on((*request).formatRange),
 		"textDocument/definition":          on((*request).definition),
@@ -338,6 +344,11 @@ func capabilities(e textdoc.Encoding) map[string]any {
 	return map[string]any{
 		"positionEncoding":                e,
 		"textDocumentSync":                map[string]any{"openClose": true, "change": 2, "save": true},
+		"completionProvider":              map[string]any{"triggerCharacters": []string{".", "\"", " ", "("}},
+		"signatureHelpProvider":           map[string]any{"triggerCharacters": []string{"(", ","}},
+		"hoverProvider":                   true,
+		"renameProvider":                  map[string]any{"prepareProvider": true},
+		"codeActionProvider":              map[string]any{"codeActionKinds": []string{"quickfix", "refactor.extract", "refactor.move"}},
 		"documentFormattingProvider":      true,
 		"documentRangeFormattingProvider": true,
 		"definitionProvider":              true,

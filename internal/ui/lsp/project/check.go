@@ -32,7 +32,6 @@ type unit struct {
 	mu      sync.Mutex
 	loaded  map[string]bool // the directories of the last check
 	schemas map[addr.Provider]*provider.Schemas
-	config  *engine.Config
 }
 
 func (u *unit) close() { u.kept.Close() }
@@ -138,10 +137,11 @@ func (u *unit) learn(ctx context.Context, config *engine.Config) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.loaded, u.config = loaded, config
-	if len(schemas) > 0 || len(u.schemas) == 0 {
-		u.schemas = schemas
+	u.loaded = loaded
+	if u.schemas == nil {
+		u.schemas = map[addr.Provider]*provider.Schemas{}
 	}
+	maps.Copy(u.schemas, schemas) // a name that is being typed hides others
 }
 
 // external reports whether the unit has a provider that runs as a process.
