@@ -125,7 +125,7 @@ func Run(ctx context.Context, in Input) (*state.Snapshot, diag.List) {
 	r.Pool = r.pool
 	r.Facts.Context = ctx
 	host := &host{Base: r.Base, plan: in.Plan, keys: r.keys, progress: r.progress, working: r.working}
-	ev := &eval.Evaluator{Host: host, Facts: r.Facts, Thorough: true, Lenient: in.Plan.Mode == plan.RefreshOnly, Whole: in.Plan.Whole()}
+	ev := &eval.Evaluator{Host: host, Facts: r.Facts, Thorough: true, Lenient: in.Plan.Mode == plan.RefreshOnly, Creates: in.Plan.Mode == plan.Normal}
 	r.root = ev.NewRoot(in.Tree.Program)
 	r.dropOutputs()
 	r.tellImports()

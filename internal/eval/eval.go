@@ -78,9 +78,10 @@ type Evaluator struct {
 	// Lenient: failed preconditions of outputs are warnings, for runs that change no object,
 	// such as -refresh-only.
 	Lenient bool
-	// Whole: nothing is left out, so that every instance exists or will. Then the keys of a block
-	// say which instances another block has that is repeated over it.
-	Whole bool
+	// Creates: each instance of the configuration exists or is created, unless its users are left
+	// out too. Then the keys of a block say which instances another block has that is repeated
+	// over it.
+	Creates bool
 	// Modular: every module is evaluated by itself, so that it is right whatever
 	// its callers pass and whatever it gives them. References to variables get
 	// any value of the declared type, those to calls unknown outputs; arguments

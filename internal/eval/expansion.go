@@ -212,7 +212,7 @@ func evaluateRepeat(f *Frame, t *promise.Task, r program.Repeat) (Expansion, boo
 		return Expansion{Count: 1}, true
 	}
 	kind := kindOf(r)
-	if f.ev.Whole {
+	if f.ev.Creates {
 		if s := f.sourceOf(kind, expr); s != nil {
 			if e, ok := s.expand(t, kind); ok {
 				return e, true

@@ -73,12 +73,12 @@ module "inside" {
 		}
 		text.WriteString("resource \"thing\" \"" + test.name + "\" {\n  " + test.argument + "\n  value = " + value + "\n}\n")
 	}
-	evaluate := func(whole bool) (values map[string]cty.Value, reads map[string]string) {
+	evaluate := func(creates bool) (values map[string]cty.Value, reads map[string]string) {
 		h := newHost(t, []txtar.File{
 			{Name: "main.tf", Data: []byte(text.String())},
 			{Name: "m/main.tf", Data: []byte("resource \"thing\" \"o\" {}\noutput \"id\" { value = thing.o.id }\n")},
 		})
-		root := (&eval.Evaluator{Host: h, Facts: facts, Whole: whole}).NewRoot(h.compile("."))
+		root := (&eval.Evaluator{Host: h, Facts: facts, Creates: creates}).NewRoot(h.compile("."))
 		rt := promise.NewRuntime(4)
 		root.Walk(rt)
 		rt.Wait()

@@ -344,9 +344,6 @@ type Attribute struct {
 	Path     cty.Path
 }
 
-// Whole reports whether the plan covers every instance of the configuration and may change it.
-func (p *Plan) Whole() bool { return p.Mode == Normal && len(p.Targets)+len(p.Excludes) == 0 }
-
 // DependenciesOf lists the dependencies of a change by their addresses.
 func (p *Plan) DependenciesOf(c *Change) []addr.Resource {
 	if len(c.Dependencies) == 0 {

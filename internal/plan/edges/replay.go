@@ -66,7 +66,7 @@ func replay(p *plan.Plan, tree *program.Tree, base providerclient.Base, facts ev
 			h.reads[reader] = append(h.reads[reader], read{of, via})
 		}
 	})
-	ev := &eval.Evaluator{Host: h, Facts: facts, Lenient: true, Whole: p.Whole()}
+	ev := &eval.Evaluator{Host: h, Facts: facts, Lenient: true, Creates: p.Mode == plan.Normal}
 	root := ev.NewRoot(tree.Program)
 	root.Walk(rt)
 	rt.Wait()

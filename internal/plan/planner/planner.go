@@ -173,7 +173,7 @@ func newRun(ctx context.Context, in Input) *run {
 	}
 	r.destroyer = &destroyer{Base: in.Base, expander: r.expander}
 	ev := &eval.Evaluator{Host: r.host(), Facts: in.Facts, Lenient: in.Mode == plan.RefreshOnly}
-	ev.Whole = in.Mode == plan.Normal && len(in.Targets)+len(in.Excludes) == 0 && in.Invoke == nil
+	ev.Creates = in.Mode == plan.Normal && in.Invoke == nil
 	r.root = ev.NewRoot(in.Tree.Program)
 	r.layout = newLayout(r.root, in.Tree)
 	r.selection = newSelection(r.layout, before, &r.Options)
