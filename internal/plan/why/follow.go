@@ -24,6 +24,9 @@ type place struct {
 	each   *eval.Each
 	repeat program.Repeat
 	block  string // the address of the block that is repeated
+	// element is the key of the instance whose each.value the expression gives, nil for another
+	// expression.
+	element *addr.Key
 }
 
 // An expression is what can be followed: a part of the configuration with its
@@ -133,7 +136,7 @@ func (e *explainer) step(at place, ref *program.Ref) (next []hop, end *Link) {
 	switch ref.Kind {
 	case program.RefLocal:
 		if ref.Local.Expr != nil {
-			next = append(next, to(Local, f.Label("local."+ref.Local.Name), part(place{frame: f}, ref.Local.Expr, path)))
+			next = append(next, to(Local, f.Label("local."+ref.Local.Name), part(place{frame: f, element: at.element}, ref.Local.Expr, path)))
 		}
 	case program.RefVariable:
 		name := f.Label("var." + ref.Variable.Name)
@@ -158,7 +161,7 @@ func (e *explainer) step(at place, ref *program.Ref) (next []hop, end *Link) {
 			if key, ok := at.each.Key.Str(); ok {
 				path = append(cty.IndexStringPath(key), path...)
 			}
-			h := to(Repetition, at.block, part(place{frame: f}, at.repeat.ForEach, path))
+			h := to(Repetition, at.block, part(place{frame: f, element: &at.each.Key}, at.repeat.ForEach, path))
 			h.trail[0].Name = "for_each"
 			next = append(next, h)
 		}

@@ -257,6 +257,10 @@ func (e *explainer) changed(at place, ref *program.Ref) []Chain {
 func (e *explainer) changing(where place, ref *program.Ref, path cty.Path, whole bool) []Chain {
 	resource := addr.Resource{Module: where.frame.Addr, Name: ref.Resource.Name}
 	key, exact := keyOf(where, ref.Key)
+	if ref.Key == nil && where.element != nil {
+		key = *where.element
+		exact = slices.ContainsFunc(e.resources[resource], func(c *plan.Change) bool { return c.Addr.Key == key })
+	}
 	var best []Chain
 	for _, c := range e.resources[resource] {
 		if exact && c.Addr.Key != key {
