@@ -1,11 +1,16 @@
 package apply_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/provider/fake"
 	"weir.dev/weir/internal/testing/testkit"
 )
 
@@ -15,6 +20,14 @@ resource "sim_object" "b" {
   parent = sim_object.a.id
 }
 `
+
+// greeting gives the provider a function that greets a text.
+func greeting(b *testkit.Bench) {
+	b.Functions["greet"] = fake.Function{
+		Function: provider.Function{Parameters: []provider.Parameter{{Name: "name", Type: cty.String}}, Return: cty.String},
+		Call:     func(args []cty.Value) (cty.Value, error) { return cty.StringVal("hello " + args[0].AsString()), nil },
+	}
+}
 
 // TestRules has for each rule of applying what was applied before, what is applied
 // then, and which objects the state has afterwards.
@@ -26,12 +39,36 @@ func TestRules(t *testing.T) {
 		options       engine.PlanOptions
 		want          string // objects
 		problems      string
+		warnings      string // a rule without any is held to none
+		outputs       string // where they matter
 	}{
 		{rule: "what is created is in the state with what it needs", after: two, want: "sim_object.a\nsim_object.b needs sim_object.a"},
 		{rule: "a provider is configured by what was made", after: "resource \"sim_object\" \"a\" { name = \"a\" }\nprovider \"sim\" {\n  alias  = \"x\"\n  region = sim_object.a.id\n}\nresource \"sim_object\" \"b\" {\n  provider = sim.x\n  name     = \"b\"\n}\n", want: "sim_object.a\nsim_object.b needs sim_object.a"},
 		{rule: "a failed condition afterwards is told", after: "resource \"sim_object\" \"a\" {\n  name = \"a\"\n  lifecycle {\n    postcondition {\n      condition     = self.id == \"other\"\n      error_message = \"No.\"\n    }\n  }\n}\n", want: "sim_object.a", problems: "Resource postcondition failed"},
 		{rule: "removed runs what is to run at the end", before: two, after: "resource \"sim_object\" \"a\" { name = \"a\" }\nremoved {\n  from = sim_object.b\n  lifecycle { destroy = true }\n  provisioner \"local-exec\" {\n    when    = destroy\n    command = \"exit 1\"\n  }\n}\n", want: "sim_object.a\nsim_object.b needs sim_object.a", problems: "local-exec provisioner error"},
-		{rule: "functions of providers are called again", after: "variable \"n\" { default = \"x\" }\nresource \"sim_object\" \"a\" { name = var.n }\noutput \"o\" { value = \"${sim_object.a.id}-${var.n}\" }\n", want: "sim_object.a"},
+		{rule: "outputs are computed from what was made", outputs: `o = cty.StringVal("id-1-x")`, after: "variable \"n\" { default = \"x\" }\nresource \"sim_object\" \"a\" { name = var.n }\noutput \"o\" { value = \"${sim_object.a.id}-${var.n}\" }\n", want: "sim_object.a"},
+		{rule: "functions of providers are called again with what was made", after: `terraform {
+  required_providers {
+    sim = { source = "hashicorp/sim" }
+  }
+}
+resource "sim_object" "a" { name = "a" }
+resource "sim_object" "b" { name = provider::sim::greet(sim_object.a.id) }
+output "o" { value = "${provider::sim::greet(sim_object.a.id)}, ${sim_object.b.name}" }
+`, outside: greeting, want: "sim_object.a\nsim_object.b needs sim_object.a", outputs: `o = cty.StringVal("hello id-1, hello id-1")`},
+		{rule: "a function of a provider that fails at apply fails what needs it", after: `terraform {
+  required_providers {
+    sim = { source = "hashicorp/sim" }
+  }
+}
+resource "sim_object" "a" { name = "a" }
+resource "sim_object" "b" { name = provider::sim::greet(sim_object.a.id) }
+`, outside: func(b *testkit.Bench) {
+			greeting(b)
+			f := b.Functions["greet"]
+			f.Call = func([]cty.Value) (cty.Value, error) { return cty.NilVal, errors.New("no greeting") }
+			b.Functions["greet"] = f
+		}, want: "sim_object.a", problems: "Error in function call"},
 		{rule: "what is deleted isn't", before: two, after: "", want: ""},
 		{rule: "destroying leaves nothing", before: two, after: two, options: engine.PlanOptions{Mode: plan.Destroy}, want: ""},
 		{rule: "what can't be created isn't there, nor what needs it", after: two,
@@ -67,7 +104,7 @@ resource "sim_object" "b" {
   name = "a"
   provisioner "local-exec" { command = "exit 1" }
 }`, want: "sim_object.a tainted", problems: "local-exec provisioner error"},
-		{rule: "a provisioner may fail where that is said", after: `resource "sim_object" "a" {
+		{rule: "a provisioner may fail where that is said", warnings: "local-exec provisioner error", after: `resource "sim_object" "a" {
   name = "a"
   provisioner "local-exec" {
     command    = "exit 1"
@@ -112,7 +149,7 @@ resource "sim_object" "b" {
   provisioner "local-exec" { command = "test -n '${ephemeral.sim_token.t.value}'" }
 }
 `, want: "sim_object.a\nsim_object.b needs ephemeral.sim_token.t needs sim_object.a"},
-		{rule: "checks see what was applied", after: `resource "sim_object" "a" { name = "a" }
+		{rule: "checks see what was applied", warnings: "Check block assertion known after apply\nCheck block assertion failed", after: `resource "sim_object" "a" { name = "a" }
 check "c" {
   data "sim_lookup" "d" { key = sim_object.a.id }
   assert {
@@ -121,6 +158,14 @@ check "c" {
   }
 }
 `, want: "data.sim_lookup.d\nsim_object.a"},
+		{rule: "a check that what was applied meets doesn't warn after apply", warnings: "Check block assertion known after apply", after: `resource "sim_object" "a" { name = "a" }
+check "c" {
+  assert {
+    condition     = sim_object.a.id == "id-1"
+    error_message = "No."
+  }
+}
+`, want: "sim_object.a"},
 		{rule: "conditions of what stays are held to what is made", before: "resource \"sim_object\" \"a\" { name = \"a\" }\n", after: `resource "sim_object" "a" {
   name = "a"
   lifecycle {
@@ -132,7 +177,7 @@ check "c" {
 }
 resource "sim_object" "b" { name = "b" }
 `, want: "sim_object.a needs sim_object.b\nsim_object.b", problems: "Resource precondition failed"},
-		{rule: "what was replaced goes before a check that names its successor and reads", before: `resource "sim_object" "a" {
+		{rule: "what was replaced goes before a check that names its successor and reads", warnings: "Check block assertion known after apply", before: `resource "sim_object" "a" {
   name = "a"
   lifecycle { create_before_destroy = true }
 }
@@ -149,7 +194,7 @@ check "c" {
   }
 }
 `, want: "data.sim_lookup.d\nsim_object.a"},
-		{rule: "removed forgets without a call", before: two, after: `resource "sim_object" "a" { name = "a" }
+		{rule: "removed forgets without a call", warnings: "Resource will be removed from the state", before: two, after: `resource "sim_object" "a" { name = "a" }
 removed {
   from = sim_object.b
   lifecycle { destroy = false }
@@ -182,6 +227,12 @@ output "id" { value = sim_object.a.id }
 			diags := b.Apply(c.after, c.options)
 			if got := testkit.Problems(diags); got != c.problems {
 				t.Errorf("problems %q, want %q", got, c.problems)
+			}
+			if got := testkit.Warnings(diags); got != c.warnings {
+				t.Errorf("warnings %q, want %q", got, c.warnings)
+			}
+			if got := testkit.Outputs(b.State); c.outputs != "" && got != c.outputs {
+				t.Errorf("outputs\n%s\nwant\n%s", got, c.outputs)
 			}
 			if got := testkit.Objects(b.State); got != c.want {
 				t.Errorf("objects\n%s\nwant\n%s", got, c.want)

@@ -32,10 +32,10 @@ func TestCheck(t *testing.T) {
 	const create = "create sim_object.a\nread data.sim_lookup.d read_because_check_nested"
 	testkit.Rules(t, []testkit.Rule{
 		{Rule: "an assertion holds", After: check(`sim_object.a.name == "a"`), Want: create, See: comes("pass")},
-		{Rule: "one that doesn't is a warning", After: check(`sim_object.a.name == "b"`), Want: create, See: comes("fail", "Not a.")},
-		{Rule: "one that can't be evaluated yet waits for the apply", After: check(`sim_object.a.id != ""`), Want: create, See: comes("unknown")},
-		{Rule: "one that is no condition stops nothing", After: check(`sim_object.a.name`), Want: create, See: comes("error")},
-		{Rule: "without its data nothing is asserted", After: check(`data.sim_lookup.d.found == ""`), Want: create, See: comes("fail", "Scripted failure"),
+		{Rule: "one that doesn't is a warning", Warnings: "Check block assertion failed", After: check(`sim_object.a.name == "b"`), Want: create, See: comes("fail", "Not a.")},
+		{Rule: "one that can't be evaluated yet waits for the apply", Warnings: "Check block assertion known after apply", After: check(`sim_object.a.id != ""`), Want: create, See: comes("unknown")},
+		{Rule: "one that is no condition stops nothing", Warnings: "Invalid condition result", After: check(`sim_object.a.name`), Want: create, See: comes("error")},
+		{Rule: "without its data nothing is asserted", Warnings: "Scripted failure", After: check(`data.sim_lookup.d.found == ""`), Want: create, See: comes("fail", "Scripted failure"),
 			Outside: func(b *testkit.Bench) { b.Fail("ReadData", "sim_lookup", "no way") }},
 	})
 }

@@ -55,7 +55,7 @@ func TestRules(t *testing.T) {
 			1 apply sim_object.b after 0
 			2 destroy sim_object.a after 0 1
 			3 close-provider provider after 0 1 2 always`)},
-		{Rule: "a replacement is in use in between", Before: two, After: replaced(""), Want: "delete-then-create sim_object.a replace_because_cannot_update\nupdate sim_object.b", See: graph(`
+		{Rule: "a replacement is in use in between", Warnings: "Replaced object is still in use", Before: two, After: replaced(""), Want: "delete-then-create sim_object.a replace_because_cannot_update\nupdate sim_object.b", See: graph(`
 			0 open-provider provider
 			1 finalize sim_object.a after 0
 			2 destroy sim_object.a after 0 1
@@ -75,12 +75,12 @@ func TestRules(t *testing.T) {
 			1 apply sim_object.a after 0
 			2 output o after 1
 			3 close-provider provider after 0 1 always`)},
-		{Rule: "checks come last", After: one + check, Want: "create sim_object.a", See: graph(`
+		{Rule: "checks come last", Warnings: "Check block assertion known after apply", After: one + check, Want: "create sim_object.a", See: graph(`
 			0 open-provider provider
 			1 apply sim_object.a after 0
 			2 condition check.c after 1
 			3 close-provider provider after 0 1 always`)},
-		{Rule: "what was replaced goes before a check that names its successor and reads", Before: "resource \"sim_object\" \"a\" {\n  name = \"a\"\n  zone = \"x\"\n  lifecycle { create_before_destroy = true }\n}\n", After: "resource \"sim_object\" \"a\" {\n  name = \"a\"\n  zone = \"y\"\n  lifecycle { create_before_destroy = true }\n}\ncheck \"c\" {\n  data \"sim_lookup\" \"d\" { key = \"k\" }\n  assert {\n    condition     = sim_object.a.id != data.sim_lookup.d.found\n    error_message = \"No.\"\n  }\n}\n", Want: "create-then-delete sim_object.a replace_because_cannot_update\nread data.sim_lookup.d read_because_check_nested", See: graph(`
+		{Rule: "what was replaced goes before a check that names its successor and reads", Warnings: "Check block assertion known after apply", Before: "resource \"sim_object\" \"a\" {\n  name = \"a\"\n  zone = \"x\"\n  lifecycle { create_before_destroy = true }\n}\n", After: "resource \"sim_object\" \"a\" {\n  name = \"a\"\n  zone = \"y\"\n  lifecycle { create_before_destroy = true }\n}\ncheck \"c\" {\n  data \"sim_lookup\" \"d\" { key = \"k\" }\n  assert {\n    condition     = sim_object.a.id != data.sim_lookup.d.found\n    error_message = \"No.\"\n  }\n}\n", Want: "create-then-delete sim_object.a replace_because_cannot_update\nread data.sim_lookup.d read_because_check_nested", See: graph(`
 			0 open-provider provider
 			1 depose sim_object.a after 0
 			2 apply sim_object.a after 0 1

@@ -29,7 +29,7 @@ resource "sim_object" "a" { name = data.sim_lookup.d.found }
 	destroy := engine.PlanOptions{Mode: plan.Destroy}
 	testkit.Rules(t, []testkit.Rule{
 		{Rule: "destroying forgets what isn't to be destroyed", Before: kept, After: kept, Options: destroy, Want: "forget sim_object.a forgot_because_lifecycle_destroy_in_config"},
-		{Rule: "what was not to be destroyed is forgotten without its block", Before: kept, After: "", Want: "forget sim_object.a forgot_because_lifecycle_destroy_in_state"},
+		{Rule: "what was not to be destroyed is forgotten without its block", Warnings: "Resource will be removed from the state", Before: kept, After: "", Want: "forget sim_object.a forgot_because_lifecycle_destroy_in_state"},
 		{Rule: "destroying refuses what is protected", Before: guarded, After: guarded, Options: destroy, Problems: "Resource instance cannot be destroyed"},
 		{Rule: "a lost block protects nothing", Before: guarded, After: "", Want: "delete sim_object.a delete_because_no_resource_config"},
 		{Rule: "a block that is left protects instances it lost", Before: `resource "sim_object" "a" {
@@ -51,10 +51,10 @@ resource "sim_object" "a" { name = data.sim_lookup.d.found }
 			Want: "delete sim_object.a\ndelete sim_object.b"},
 		{Rule: "destroying deletes in modules", Before: "module \"m\" {\n  source = \"./m\"\n  count  = 2\n}\n-- m/main.tf --\n" + one, After: "module \"m\" {\n  source = \"./m\"\n  count  = 1\n}\n-- m/main.tf --\n" + one, Options: destroy,
 			Want: "delete module.m[0].sim_object.a\ndelete module.m[1].sim_object.a"},
-		{Rule: "destroying part of it keeps outputs that read the rest", Before: chain + `output "o" { value = [sim_object.a.id, sim_object.c.id] }`, After: chain + `output "o" { value = [sim_object.a.id, sim_object.c.id] }`,
+		{Rule: "destroying part of it keeps outputs that read the rest", Warnings: "Resource targeting is in effect", Before: chain + `output "o" { value = [sim_object.a.id, sim_object.c.id] }`, After: chain + `output "o" { value = [sim_object.a.id, sim_object.c.id] }`,
 			Options: engine.PlanOptions{Mode: plan.Destroy, Targets: testkit.Targets("sim_object.c")}, Want: "delete sim_object.c",
 			See: outputs("")},
-		{Rule: "destroying ends outputs of what is destroyed", Before: chain + `output "o" { value = sim_object.c.id }`, After: chain + `output "o" { value = sim_object.c.id }`,
+		{Rule: "destroying ends outputs of what is destroyed", Warnings: "Resource targeting is in effect", Before: chain + `output "o" { value = sim_object.c.id }`, After: chain + `output "o" { value = sim_object.c.id }`,
 			Options: engine.PlanOptions{Mode: plan.Destroy, Targets: testkit.Targets("sim_object.c")}, Want: "delete sim_object.c",
 			See: outputs("o delete")},
 		{Rule: "what others in doubt need is spared", Before: chain, After: chain, Options: engine.PlanOptions{Mode: plan.Destroy, Needed: []addr.Resource{testkit.Targets("sim_object.a")[0].Instance().Resource}},
@@ -74,8 +74,8 @@ resource "sim_object" "a" { name = data.sim_lookup.d.found }
 			b.State.Objects[a] = &old
 		}, Want: "delete-then-create sim_object.a replace_because_tainted"},
 		{Rule: "the end of an object needs its provider", Before: "provider \"sim\" {\n  alias = \"x\"\n}\nresource \"sim_object\" \"a\" {\n  provider = sim.x\n  name     = \"a\"\n}", After: "", Problems: "Provider configuration not present"},
-		{Rule: "-replace names something that there is", Before: one, After: one, Options: engine.PlanOptions{Replace: []addr.Instance{testkit.Targets("sim_object.z")[0].Instance()}}},
-		{Rule: "-replace has the keys that there are", Before: one, After: one, Options: engine.PlanOptions{Replace: []addr.Instance{testkit.Targets("sim_object.a[0]")[0].Instance()}}},
+		{Rule: "-replace names something that there is", Warnings: "Incompletely-matched force-replace resource instance", Before: one, After: one, Options: engine.PlanOptions{Replace: []addr.Instance{testkit.Targets("sim_object.z")[0].Instance()}}},
+		{Rule: "-replace has the keys that there are", Warnings: "Incompletely-matched force-replace resource instance", Before: one, After: one, Options: engine.PlanOptions{Replace: []addr.Instance{testkit.Targets("sim_object.a[0]")[0].Instance()}}},
 		{Rule: "disabling deletes", Before: one, After: `resource "sim_object" "a" {
   name = "a"
   lifecycle { enabled = false }
@@ -150,14 +150,14 @@ data "sim_lookup" "d" {
     }
   }
 }`, Want: "create sim_object.a\nread data.sim_lookup.d read_because_dependency_pending"},
-		{Rule: "data in checks is read again when applied", After: one + `check "c" {
+		{Rule: "data in checks is read again when applied", Warnings: "Check block assertion known after apply", After: one + `check "c" {
   data "sim_lookup" "d" { key = sim_object.a.id }
   assert {
     condition     = data.sim_lookup.d.found != ""
     error_message = "No."
   }
 }`, Want: "create sim_object.a\nread data.sim_lookup.d read_because_config_unknown"},
-		{Rule: "data of a check that fails is a warning", After: `check "c" {
+		{Rule: "data of a check that fails is a warning", Warnings: "Scripted failure", After: `check "c" {
   data "sim_lookup" "d" { key = "k" }
   assert {
     condition     = data.sim_lookup.d.found != ""
@@ -193,9 +193,9 @@ resource "sim_object" "b" {
   name = "b"
   lifecycle { replace_triggered_by = [sim_object.a[0].name] }
 }`, Want: "delete-then-create sim_object.b replace_by_triggers\nupdate sim_object.a[0]"},
-		{Rule: "targets leave outputs of the rest", Before: chain + `output "o" { value = sim_object.a.name }`, After: chain + `output "o" { value = sim_object.a.size }
+		{Rule: "targets leave outputs of the rest", Warnings: "Resource targeting is in effect", Before: chain + `output "o" { value = sim_object.a.name }`, After: chain + `output "o" { value = sim_object.a.size }
 output "p" { value = sim_object.c.name }`, Options: engine.PlanOptions{Targets: testkit.Targets("sim_object.a")}, See: outputs("o update")},
-		{Rule: "excluding keeps what is there", Before: chain, After: `resource "sim_object" "a" { name = "other" }
+		{Rule: "excluding keeps what is there", Warnings: "Resource targeting is in effect", Before: chain, After: `resource "sim_object" "a" { name = "other" }
 resource "sim_object" "b" { name = "other" }`, Options: engine.PlanOptions{Excludes: testkit.Targets("sim_object.b", "sim_object.c")}, Want: "update sim_object.a"},
 	})
 }

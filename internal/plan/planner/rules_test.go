@@ -56,7 +56,7 @@ resource "sim_object" "b" {
   name   = "b"
   parent = sim_object.a.id
 }`, Problems: "Invalid condition result", See: none},
-		{Rule: "a condition that is null in a check is a warning", After: `resource "sim_object" "a" { name = "a" }
+		{Rule: "a condition that is null in a check is a warning", Warnings: "Invalid condition result", After: `resource "sim_object" "a" { name = "a" }
 check "c" {
   assert {
     condition     = sim_object.a.name == "a" ? null : true
@@ -98,13 +98,13 @@ resource "sim_object" "b" {
 			Outside: func(b *testkit.Bench) { b.SetRemote(b.ID("sim_object.a"), cty.NilVal) }},
 		{Rule: "destroying deletes everything", Before: chain, After: chain, Options: engine.PlanOptions{Mode: plan.Destroy},
 			Want: "delete sim_object.a\ndelete sim_object.b\ndelete sim_object.c"},
-		{Rule: "destroying a target takes what depends on it", Before: chain, After: chain, Options: engine.PlanOptions{Mode: plan.Destroy, Targets: testkit.Targets("sim_object.b")},
+		{Rule: "destroying a target takes what depends on it", Warnings: "Resource targeting is in effect", Before: chain, After: chain, Options: engine.PlanOptions{Mode: plan.Destroy, Targets: testkit.Targets("sim_object.b")},
 			Want: "delete sim_object.b\ndelete sim_object.c"},
-		{Rule: "destroying all but one keeps what that depends on", Before: chain, After: chain, Options: engine.PlanOptions{Mode: plan.Destroy, Excludes: testkit.Targets("sim_object.b")},
+		{Rule: "destroying all but one keeps what that depends on", Warnings: "Resource targeting is in effect", Before: chain, After: chain, Options: engine.PlanOptions{Mode: plan.Destroy, Excludes: testkit.Targets("sim_object.b")},
 			Want: "delete sim_object.c"},
-		{Rule: "a target brings what it depends on", After: chain, Options: engine.PlanOptions{Targets: testkit.Targets("sim_object.b")},
+		{Rule: "a target brings what it depends on", Warnings: "Resource targeting is in effect", After: chain, Options: engine.PlanOptions{Targets: testkit.Targets("sim_object.b")},
 			Want: "create sim_object.a\ncreate sim_object.b"},
-		{Rule: "an exclusion leaves out what depends on it", After: chain, Options: engine.PlanOptions{Excludes: testkit.Targets("sim_object.b")},
+		{Rule: "an exclusion leaves out what depends on it", Warnings: "Resource targeting is in effect", After: chain, Options: engine.PlanOptions{Excludes: testkit.Targets("sim_object.b")},
 			Want: "create sim_object.a"},
 		{Rule: "moved gives another address", Before: one, After: `resource "sim_object" "x" { name = "a" }
 moved {
@@ -129,12 +129,12 @@ moved {
   count = 2
   name  = "a"
 }`, Want: "create sim_object.a[1]\nno-op sim_object.a[0] from sim_object.a"},
-		{Rule: "a target on one side of a move is refused", Before: one, After: `resource "sim_object" "x" { name = "a" }
+		{Rule: "a target on one side of a move is refused", Warnings: "Resource targeting is in effect", Before: one, After: `resource "sim_object" "x" { name = "a" }
 moved {
   from = sim_object.a
   to   = sim_object.x
 }`, Options: engine.PlanOptions{Targets: testkit.Targets("sim_object.x")}, Problems: "Moved resource instances excluded by targeting"},
-		{Rule: "removed forgets", Before: one, After: `removed {
+		{Rule: "removed forgets", Warnings: "Resource will be removed from the state", Before: one, After: `removed {
   from = sim_object.a
   lifecycle { destroy = false }
 }`, Want: "forget sim_object.a delete_because_no_resource_config"},
@@ -188,7 +188,7 @@ resource "sim_object" "a" {
     }
   }
 }`, Problems: "Resource precondition failed"},
-		{Rule: "checks only warn", After: one + `variable "n" { default = 1 }
+		{Rule: "checks only warn", Warnings: "Check block assertion failed", After: one + `variable "n" { default = 1 }
 check "c" {
   assert {
     condition     = var.n > 2

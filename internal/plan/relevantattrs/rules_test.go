@@ -48,7 +48,7 @@ func TestRules(t *testing.T) {
 		{Rule: "outputs of modules lead on", After: module("output \"o\" { value = var.in }", "resource \"sim_object\" \"b\" { name = module.m.o }"), Want: create, See: relevant("sim_object.a.id")},
 		{Rule: "a whole module leads to all its outputs", After: module("output \"o\" { value = var.in }\noutput \"p\" { value = 1 }", "resource \"sim_object\" \"b\" { name = jsonencode(module.m) }"), Want: create, See: relevant("sim_object.a.id")},
 		{Rule: "changed outputs have reasons", After: a + "output \"o\" { value = sim_object.a.id }", Want: "create sim_object.a", See: relevant("sim_object.a.id")},
-		{Rule: "an output ends with what it reads", Before: module("output \"o\" { value = var.in }", "output \"o\" { value = module.m.o }\nlocals { l = 1 }"), After: module("output \"o\" { value = var.in }", "output \"o\" { value = module.m.o }"),
+		{Rule: "an output ends with what it reads", Warnings: "Resource targeting is in effect", Before: module("output \"o\" { value = var.in }", "output \"o\" { value = module.m.o }\nlocals { l = 1 }"), After: module("output \"o\" { value = var.in }", "output \"o\" { value = module.m.o }"),
 			Options: engine.PlanOptions{Mode: plan.Destroy, Targets: testkit.Targets("sim_object.a")}, Want: "delete sim_object.a", See: func(t *testing.T, _ *engine.Config, p *plan.Plan) {
 				if len(p.Outputs) != 1 || p.Outputs[0].Action != plan.Delete {
 					t.Errorf("outputs %v", p.Outputs)

@@ -32,7 +32,7 @@ func TestRules(t *testing.T) {
 		{Rule: "prevent_destroy isn't null", Before: one, After: guard("null"), Options: destroy, Problems: "Invalid value for prevent_destroy"},
 		{Rule: "prevent_destroy is a truth value", Before: one, After: guard(`"often"`), Options: destroy, Problems: "Invalid value for prevent_destroy"},
 		{Rule: "prevent_destroy is known", Before: one, After: guard(`timestamp() == "x"`), Options: destroy, Problems: "Invalid value for prevent_destroy"},
-		{Rule: "data of a check fails as the check", After: "check \"c\" {\n  data \"sim_lookup\" \"d\" { key = \"k\" }\n  assert {\n    condition     = data.sim_lookup.d.found != \"\"\n    error_message = \"No.\"\n  }\n}",
+		{Rule: "data of a check fails as the check", Warnings: "Scripted failure", After: "check \"c\" {\n  data \"sim_lookup\" \"d\" { key = \"k\" }\n  assert {\n    condition     = data.sim_lookup.d.found != \"\"\n    error_message = \"No.\"\n  }\n}",
 			Outside: func(b *testkit.Bench) { b.Fail("ReadData", "sim_lookup", "no way") },
 			See: func(t *testing.T, _ *engine.Config, p *plan.Plan) {
 				if len(p.Checks) != 1 || p.Checks[0].Status != "fail" {

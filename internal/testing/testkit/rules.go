@@ -20,6 +20,7 @@ type Rule struct {
 	Options       engine.PlanOptions
 	Want          string // Changes
 	Problems      string // Problems
+	Warnings      string // Warnings; a rule without any is held to none
 	// See looks at more of the plan than its changes.
 	See func(*testing.T, *engine.Config, *plan.Plan)
 }
@@ -40,6 +41,9 @@ func Rules(t *testing.T, rules []Rule) {
 			c, p, diags := b.Plan(r.After, r.Options)
 			if got := Problems(diags); got != r.Problems {
 				t.Errorf("problems %q, want %q", got, r.Problems)
+			}
+			if got := Warnings(diags); got != r.Warnings {
+				t.Errorf("warnings %q, want %q", got, r.Warnings)
 			}
 			if got := Changes(p); r.Problems == "" && got != r.Want {
 				t.Errorf("changes\n%s\nwant\n%s", got, r.Want)

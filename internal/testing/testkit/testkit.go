@@ -6,6 +6,8 @@ package testkit
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -137,13 +139,30 @@ func Objects(s *state.Snapshot) string {
 	return strings.Join(lines, "\n")
 }
 
-// Problems are the summaries of problems, errors first.
-func Problems(l diag.List) string {
+// Problems are the summaries of errors.
+func Problems(l diag.List) string { return summaries(l, diag.Error) }
+
+// Warnings are the summaries of warnings.
+func Warnings(l diag.List) string { return summaries(l, diag.Warning) }
+
+func summaries(l diag.List, severity diag.Severity) string {
 	var lines []string
 	for _, d := range l {
-		if d.Severity == diag.Error {
+		if d.Severity == severity {
 			lines = append(lines, d.Summary)
 		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Outputs are the root outputs that a state has, by name.
+func Outputs(s *state.Snapshot) string {
+	if s == nil {
+		return ""
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(s.Outputs)) {
+		lines = append(lines, fmt.Sprintf("%s = %#v", name, s.Outputs[name].Value))
 	}
 	return strings.Join(lines, "\n")
 }
