@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"weir.dev/weir/internal/state/storage"
@@ -376,6 +377,10 @@ func (s *Store) createLocked(path string) (*durable.File, error) {
 	case errors.Is(err, os.ErrNotExist): // who held the lock meanwhile has tidied up
 		return nil, os.ErrExist
 	case errors.Is(err, os.ErrExist), errors.Is(err, errLocked):
+		return nil, err
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EIO), errors.Is(err, syscall.EROFS):
+		// Files may have two names here. A process that is killed while it makes an
+		// incomplete one would leave an empty state.
 		return nil, err
 	}
 	// Where files have one name only, it is incomplete for a moment.
