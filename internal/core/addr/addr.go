@@ -152,7 +152,15 @@ func ImpliedProvider(typ string) string {
 	return name
 }
 
-func (n Name) String() string { return n.Mode.prefix() + n.Type + "." + n.Name }
+func (n Name) String() string {
+	if n.Mode == Managed {
+		switch n.Type {
+		case "data", "ephemeral", "module", "resource":
+			return "resource." + n.Type + "." + n.Name // else the type reads as the word that begins an address
+		}
+	}
+	return n.Mode.prefix() + n.Type + "." + n.Name
+}
 
 // Compare orders by mode, type and name.
 func (n Name) Compare(o Name) int {

@@ -319,7 +319,7 @@ func parseTarget(text string, whole bool) (Target, error) {
 	}
 	t.HasKey = hasKey && !t.Key.IsAny()
 	name := t.Name.String()
-	if _, call := ParseKind(t.Name.Type); call && t.Name.Mode == Managed {
+	if kind, call := ParseKind(t.Name.Type); call && kind != ModuleCall && t.Name.Mode == Managed {
 		name = "resource." + name
 	}
 	t.text = t.Module.prefix() + name + t.Key.String()

@@ -53,7 +53,7 @@ x_y.a[1] (deposed object 00000003) provider["registry.opentofu.org/hashicorp/x"]
 		"3": `serial 0 lineage "" version 0.0.0
 module.in.module.side.data.x_y.a module.in.module.side.provider["registry.opentofu.org/hashicorp/other"].west 0 {"m.#":"1","m.k":"v"}
 module.in.module.side.data.x_y.a[0] provider["registry.opentofu.org/hashicorp/other"] 0 {} {"schema_version":"odd"}
-module.in.module.side.data.name module.in.provider["registry.opentofu.org/hashicorp/other"].west 0 {}
+module.in.module.side.resource.data.name module.in.provider["registry.opentofu.org/hashicorp/other"].west 0 {}
 module.in.module.side.terraform_remote_state.r module.in.module.side.provider["terraform.io/builtin/terraform"] 0 {}
 `,
 	} {
