@@ -209,7 +209,12 @@ func (s Subject) Plan(ctx context.Context, in PlanInput) (Planned, diag.List) {
 			config = contract.IgnoreChanges(prior.Value, config, in.Ignore)
 		}
 	}
-	p, legacy, diags := s.planOnce(ctx, prior, config)
+	proposed := contract.ProposedNew(s.Schema.Block, prior.Value, config)
+	if in.IgnoreAll && prior.Exists() {
+		// Elements of sets can't always be paired with their configuration again.
+		proposed = prior.Value
+	}
+	p, legacy, diags := s.planOnce(ctx, prior, config, proposed)
 	if diags.HasErrors() || p.Deferred != "" {
 		return p, diags
 	}
@@ -242,7 +247,7 @@ func (s Subject) Plan(ctx context.Context, in PlanInput) (Planned, diag.List) {
 	// The plan of the new object may build on what was noted for the first one.
 	none := s.None()
 	none.Private = p.Private
-	fresh, _, more := s.planOnce(ctx, none, in.Config)
+	fresh, _, more := s.planOnce(ctx, none, in.Config, contract.ProposedNew(s.Schema.Block, none.Value, in.Config))
 	for _, d := range more {
 		if d.Severity == diag.Error {
 			diags.Add(d)
@@ -253,9 +258,8 @@ func (s Subject) Plan(ctx context.Context, in PlanInput) (Planned, diag.List) {
 }
 
 // planOnce is one PlanResourceChange with its checks.
-func (s Subject) planOnce(ctx context.Context, prior Object, config cty.Value) (Planned, bool, diag.List) {
+func (s Subject) planOnce(ctx context.Context, prior Object, config, proposed cty.Value) (Planned, bool, diag.List) {
 	block := s.Schema.Block
-	proposed := contract.ProposedNew(block, prior.Value, config)
 	resp := s.Provider.Plan(s.seen(ctx), provider.PlanRequest{
 		Addr: s.Addr, Type: s.Addr.Name.Type, Prior: prior.Value, ProposedNew: proposed, Config: config,
 		PriorPrivate: prior.Private, PriorIdentity: prior.Identity, Meta: s.Meta,

@@ -569,6 +569,49 @@ func TestStored(t *testing.T) {
 	if _, diags = s.Upgrade(t.Context(), stored); !diags.HasErrors() || diags[0].Summary != "Provider produced invalid identity" {
 		t.Errorf("an identity that isn't known: %v", diags)
 	}
+	// An object from before its type had an identity has none.
+	stored.IdentityJSON = nil
+	if back, diags = s.Upgrade(t.Context(), stored); diags != nil || back.Identity != cty.NilVal {
+		t.Errorf("%v, identity %#v", diags, back.Identity)
+	}
+}
+
+// TestIgnoreAllSets: ignore_changes = all plans no change of an object whose sets have parts that
+// the provider computes, also where elements differ only in these.
+func TestIgnoreAllSets(t *testing.T) {
+	s := set(t)
+	disk := &schema.Block{Attributes: map[string]*schema.Attribute{
+		"gb": {Type: cty.String, Optional: true}, "id": {Type: cty.String, Computed: true},
+		"parts": {Optional: true, Computed: true, Nested: &schema.Object{Nesting: schema.Set, Attributes: map[string]*schema.Attribute{"n": {Type: cty.String, Optional: true}, "id": {Type: cty.String, Computed: true}}}},
+	}}
+	s.Schema.Block = &schema.Block{
+		Attributes: map[string]*schema.Attribute{"name": {Type: cty.String, Required: true}, "id": {Type: cty.String, Computed: true}},
+		Blocks:     map[string]*schema.NestedBlock{"disk": {Nesting: schema.Set, Block: disk}},
+	}
+	s.typ.Plan = func(r provider.PlanRequest) provider.PlanResponse {
+		return provider.PlanResponse{Planned: r.ProposedNew}
+	}
+	parts := func(ids ...string) cty.Value {
+		var list []cty.Value
+		for _, id := range ids {
+			list = append(list, cty.ObjectVal(values{"n": text("n"), "id": text(id)}))
+		}
+		return cty.SetVal(list)
+	}
+	one := func(gb, id string, parts cty.Value) cty.Value {
+		return cty.ObjectVal(values{"gb": text(gb), "id": text(id), "parts": parts})
+	}
+	for name, disks := range map[string]cty.Value{
+		"nested":  cty.SetVal([]cty.Value{one("1", "a", parts("x")), one("2", "b", parts("y", "z"))}),
+		"similar": cty.SetVal([]cty.Value{one("1", "a", parts("x")), one("1", "b", parts("x"))}),
+	} {
+		prior := lifecycle.Object{Value: cty.ObjectVal(values{"name": text("n"), "id": text("i"), "disk": disks})}
+		config := cty.ObjectVal(values{"name": text("other"), "id": cty.NullVal(cty.String), "disk": cty.SetValEmpty(disks.Type().ElementType())})
+		p, diags := s.Plan(t.Context(), lifecycle.PlanInput{Prior: prior, Config: config, IgnoreAll: true})
+		if diags != nil || p.Change != contract.None || !p.Value.RawEquals(prior.Value) {
+			t.Errorf("%s: %v %v\n%#v", name, diags, p.Change, p.Value)
+		}
+	}
 }
 
 // TestKeep: what says the same stays the very object that it was, however it
