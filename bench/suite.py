@@ -411,6 +411,10 @@ def line(r, recorded):
     return f"| {r['workload']} | {r['size']} | {r['step']} | {r['cpu']:.3f} | {r['rss']:.0f} | {r.get('units', '')} | {r.get('floor') or ''} | {of_floor} | {exponent} | {of_time} | {r.get('a_second', '')} | {r.get('times', '')} | {mark[r['must']]} | {aim} | {before} |"
 
 
+def commit():
+    return subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def main():
     ap = argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter, description=__doc__)
     ap.add_argument("-b", required=True, help="binary")
@@ -441,7 +445,7 @@ def main():
         rows = list(merged.values())
         json.dump(rows, open(store, "w"), indent=1)
         with open(os.path.join(HERE, "RESULTS.md"), "w") as f:
-            f.write(f"# The last recorded table\n\nWritten by `make bench RECORD=1` on {datetime.date.today()}, on {os.cpu_count()} processors. CPU is user and system time of the process and its children; memory is the peak of the largest process. The exponent is between a quarter of the size and the size. A unit is a bare loop of 400,000 hashes of 1 KiB in Python. The floor is the CPU time of the bare work: start, parsing, decoding, encoding, or calls of a provider.\n\n")
+            f.write(f"# The last recorded table\n\nWritten by `make bench RECORD=1` on {datetime.date.today()} at commit {commit()}, on {os.cpu_count()} processors. CPU is user and system time of the process and its children; memory is the peak of the largest process. The exponent is between a quarter of the size and the size. A unit is a bare loop of 400,000 hashes of 1 KiB in Python. The floor is the CPU time of the bare work: start, parsing, decoding, encoding, or calls of a provider.\n\n")
             f.write(HEAD + "\n" + "\n".join(line(r, {}) for r in rows) + "\n")
 
 
