@@ -5,15 +5,17 @@ GOSEC := .cache/bin/gosec
 GORELEASER := .cache/bin/goreleaser
 SBOM := $(CURDIR)/.cache/bin/sbom
 COLLECTOR := $(CURDIR)/.cache/bin/collector
+MUTANTS := $(CURDIR)/.cache/bin/mutants
 PEER ?=
 RUN ?=
 
 export CGO_ENABLED := 0
-# Without it gRPC brings the pages of golang.org/x/net/trace, which nobody serves: 2 MiB of
-# memory and a millisecond of every start.
-export GOFLAGS := -tags=grpcnotrace $(GOFLAGS)
+# One set of flags for builds, tests and releases, so that everything is compiled once. Without
+# the tag gRPC links the pages of golang.org/x/net/trace, which weir doesn't serve. They take
+# 2 MiB of memory and a millisecond of every start.
+export GOFLAGS := -trimpath -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help build figures reference man docs pictures coverage demo examples fuzz race notice release-snapshot packages test lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules page ci clean soak
+.PHONY: help build figures reference man docs pictures demo examples fuzz race notice release-snapshot packages test unit libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules page ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -23,10 +25,8 @@ DATE = $(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M
 STAMP = -X $(RELEASE).commit=$(COMMIT) -X $(RELEASE).date=$(DATE)
 
 build: ## bin/weir
-	go build -trimpath -ldflags '$(STAMP)' -o bin/weir ./cmd/weir
+	go build -ldflags '$(STAMP)' -o bin/weir ./cmd/weir
 
-# With the flags of vet and tests, so that what it is made of is compiled once: that
-# takes minutes.
 temporal: ## bin/weir-temporal: durable deployments of stacks
 	cd temporal && go build -ldflags '-s -w $(STAMP)' -o ../bin/weir-temporal .
 
@@ -41,39 +41,49 @@ examples: build ## the examples, and the commands of the pages that a reader fol
 	examples/stacks.sh bin/weir >/dev/null
 
 export WEIR_MIRROR
-test: ## unit tests of the engine, of the conformance kit and of the small AWS
-	go test ./...
+# The packages on the way from text to states, each by its own tests.
+COVERED := lang/syntax lang/module lang/compiler lang/compiler/address lang/compiler/calls lang/compiler/literal lang/program lang/symbols \
+  eval eval/static eval/checks eval/deprecated resource/contract resource/lifecycle resource/instance resource/providerclient resource/checkresults \
+  plan plan/execgraph plan/planner plan/prior plan/targeting plan/relevantattrs plan/refgraph plan/graphbuilder plan/order plan/moves plan/configgen plan/planfile plan/why \
+  apply engine engine/validate state state/statefile
+test: ## install what tests need; unit tests with coverage, library, examples, conformance
+	@scripts/steps packages unit libraries build examples conformance
+
+unit: ## unit tests; each package from text to states covers 75 % of itself
+	@scripts/unit $(COVERED)
+
+# The batch module allows older releases of gRPC than weir has. Its tests run with weir's, as
+# the simulated provider does, so that gRPC is compiled once.
+libraries: ## tests of programs that embed or drive weir, of the kit and the small AWS
 	cd test/libraries && go test ./...
 	cd examples/embed && go test ./...
-	@! command -v cc >/dev/null || (cd examples/embed && CGO_ENABLED=1 go test -race ./service)
-	cd batch && go test ./...
+	go test -C test/conformance/simcloud weir.dev/weir/batch/...
 	cd test/conformance && go test ./...
 	cd test/cloud && go test ./...
 	cd test/acceptance && go test ./engine
+
+deployments: ## unit tests of durable deployments, which compile parts of Temporal
 	cd temporal && go test ./access ./depot ./flow ./work
 
+# Conformance cases name what they need in a line such as "[!real-providers] skip".
+real: build ## tests that need the real providers of make providers
+	WEIR_MIRROR=$(MIRROR) go test -count=1 -run 'TestProcesses|TestInstalled' .
+	cd test/libraries && WEIR_MIRROR=$(MIRROR) go test -count=1 ./interop
+	$(MAKE) conformance RUN="$$(cd test/conformance/cases && grep -rlF '[!real-providers]' . | sed 's,^./,^,; s,.txtar$$,$$,' | paste -sd'|')"
+
 # What comes from outside: texts, and files that others write.
-FUZZED := lang/syntax:FuzzParse lang/syntax:FuzzUsual incremental/sourceblocks:FuzzPieces testing/scripttest:FuzzEvaluate state/statefile:FuzzRead plan/planfile:FuzzDecode state/journal:FuzzRead provider/lockfile:FuzzParse
+# With TURN=8 only eight targets, others for each commit.
+TURN ?=
+FUZZED ?= $(shell scripts/rotation $(TURN))
 FUZZTIME ?= 60s
-fuzz: ## made-up input for what reads texts and files, and for evaluating; FUZZTIME=60s for each, FUZZED='lang/syntax:FuzzParse' picks
+fuzz: ## made-up input for what reads texts and files, and for evaluating; FUZZTIME=60s for each, TURN=8 or FUZZED=lang/syntax:FuzzParse picks
 	@scripts/fuzz $(FUZZTIME) $(FUZZED)
 
 # What many goroutines work on at once. The detector needs a C compiler.
 RACED := ./internal/core/promise ./internal/apply ./internal/workspace/lockedstate ./internal/resource/batch ./internal/resource/providerclient ./internal/resource/ratelimit ./internal/state/journal ./internal/state/storage/... ./internal/ui/daemon ./internal/ui/webrun ./internal/ui/webui ./internal/ui/telemetry ./internal/ui/terminal ./internal/net/stalltimeout
 race: ## the race detector on what is concurrent, where there is a C compiler
 	@! command -v cc >/dev/null || CGO_ENABLED=1 go test -race $(RACED)
-
-# The packages on the way from text to states, each by its own tests.
-COVERED := lang/syntax lang/module lang/compiler lang/compiler/address lang/compiler/calls lang/compiler/literal lang/program lang/symbols \
-  eval eval/static eval/checks eval/deprecated resource/contract resource/lifecycle resource/instance resource/providerclient resource/checkresults \
-  plan plan/execgraph plan/planner plan/prior plan/targeting plan/relevantattrs plan/refgraph plan/graphbuilder plan/order plan/moves plan/configgen plan/planfile plan/why \
-  apply engine engine/validate state state/statefile
-coverage: ## what each package's own tests cover of it; under 75 % fails
-	@go test -cover $(COVERED:%=./internal/%) | awk ' \
-	  $$1 == "FAIL" || $$1 == "---" {print; bad = 1} \
-	  /coverage:/ {for (i = 1; i < NF; i++) if ($$i == "coverage:") {share = $$(i+1) + 0; name = $$1 == "ok" ? $$2 : $$1; \
-	    sub(".*/internal/", "", name); printf "%5.1f %% %s%s\n", share, name, share < 75 ? "  too little" : ""; if (share < 75) bad = 1}} \
-	  END {exit bad}'
+	@! command -v cc >/dev/null || (cd examples/embed && CGO_ENABLED=1 go test -race ./service)
 
 # What gosec looks for, but for rules that don't fit a program whose work it is to read and
 # write the files it is told of and to run other programs:
@@ -154,11 +164,12 @@ pictures: build ## record make demo and its pages, docs/images, and draw the cha
 notice: ## write NOTICE anew: the licences of all modules that the program is made of
 	cd tools && go run ./notice
 
-release-snapshot: $(GORELEASER) man ## archives, checksums, SBOMs, deb and rpm packages of the work tree, in dist/
+release-snapshot: $(GORELEASER) man ## archives, checksums, SBOMs, deb and rpm packages of the work tree, in dist/; SIGN_KEY=FILE signs the checksums
 	cd tools && go build -o $(SBOM) ./sbom
 	PATH="$(dir $(SBOM)):$$PATH" WEIR_COMMIT=$(COMMIT) WEIR_DATE=$(DATE) \
 	  WEIR_SHORT=$(shell git rev-parse --short=12 HEAD) WEIR_TIME=$(shell git log -1 --format=%ct) \
 	  $(GORELEASER) release --snapshot --clean $(RELEASEFLAGS)
+	$(if $(SIGN_KEY),for sums in dist/*_checksums.txt; do openssl dgst -sha256 -sign '$(SIGN_KEY)' -out "$$sums.sig" "$$sums" || exit 1; done)
 
 $(GORELEASER): tools/release/go.mod tools/release/go.sum
 	cd tools/release && go build -trimpath -o ../../$@ github.com/goreleaser/goreleaser/v2
@@ -224,8 +235,10 @@ versus: build ## time bin/weir beside another engine, PEER=BINARY; WORKLOADS=...
 	bench/table.py .cache/bench.jsonl
 
 N ?= 100
-SEED ?= 1
-versus-histories: build ## play random histories beside another engine, PEER=BINARY; N=100 SEED=1 VERSUS=FLAGS
+# The seed of a commit: each has other histories and mutants.
+COMMIT_SEED := $(shell printf %d 0x$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 1))
+SEED ?= $(COMMIT_SEED)
+versus-histories: build ## play random histories beside another engine, PEER=BINARY; N=100, SEED (of the commit), VERSUS=FLAGS
 	go run ./test/differential -peer $(PEER) -n $(N) -seed $(SEED) $(VERSUS)
 
 REPOS ?=
@@ -248,6 +261,12 @@ durable: build temporal ## deployments on Temporal while workers are killed: CHA
 evil: build ## each way to misbehave in each call of a provider, with both protocols; writes the table of docs/trust.md
 	WEIR=$(CURDIR)/bin/weir go test -count=1 -timeout 60m ./test/chaos/evil -args -full -table $(CURDIR)/docs/trust.md
 
+# Compile once, then change one place after the other. docs/proofs/mutants.txt has the changes
+# without a difference.
+mutants: ## change the engine in N=100 places, one at a time, and print those that no test notices; SEED, RECORD=1 writes docs/mutation.md
+	cd tools && go build -o $(MUTANTS) ./mutants
+	$(MUTANTS) -root . -n $(N) -seed $(SEED) -commit $(shell git rev-parse --short=8 HEAD) $(if $(RECORD),-table docs/mutation.md)
+
 INJECT ?= 5500
 ENDS ?= 1100
 TABLE ?= $(CURDIR)/docs/trust.md
@@ -262,22 +281,17 @@ kills: build ## kill -9 while objects are made, the next run in another director
 packages: ## Debian packages that tests need: a PostgreSQL server, Python for chaos
 	@scripts/packages
 
-# One acceptance suite whole, and the faults in short form; everything else in full.
-ci: ## install what the tests need and run all of them: what has to hold before a change lands
-	scripts/step $(MAKE) packages
-	scripts/step $(MAKE) lint
-	scripts/step $(MAKE) providers
-	scripts/step $(MAKE) test WEIR_MIRROR=$(MIRROR)
-	scripts/step $(MAKE) coverage
-	scripts/step $(MAKE) soak GRIDS=2000
-	scripts/step $(MAKE) fuzz FUZZTIME=15s
-	scripts/step $(MAKE) examples
-	scripts/step $(MAKE) conformance
-	scripts/step $(MAKE) race
-	scripts/step $(MAKE) backends
-	scripts/step $(MAKE) acceptance RUN='echoprovider time'
-	scripts/step $(MAKE) faults INJECT=250 ENDS=60 RUN='^(plan|apply|destroy|refresh|state|import|taint|workspace|init|fmt)' TABLE=
-	scripts/step $(MAKE) chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'
+ci: ## what must hold before a change lands: make test, then make proofs
+	$(MAKE) test
+	$(MAKE) proofs
+
+# One acceptance suite whole, and the faults in short form; everything else in full. Some
+# histories and fuzz targets are new for each commit.
+proofs: ## lint, real providers and servers, simulation, fuzzing, faults: half an hour
+	@scripts/steps lint providers real deployments 'soak GRIDS=2000' 'soak HISTORIES=250 GRIDS=100 SOAK=$(COMMIT_SEED)' 'fuzz FUZZTIME=15s TURN=8' race backends \
+	  "acceptance RUN='echoprovider time'" \
+	  "faults INJECT=250 ENDS=60 RUN='^(plan|apply|destroy|refresh|state|import|taint|workspace|init|fmt)' TABLE=" \
+	  "chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'"
 
 clean: ## remove what was built, but not the provider mirror
-	rm -rf bin dist bench/gen bench/bare/bare test/chaos/bin $(STATICCHECK) $(GOSEC) $(GORELEASER) $(SBOM) $(COLLECTOR)
+	rm -rf bin dist bench/gen bench/bare/bare test/chaos/bin $(STATICCHECK) $(GOSEC) $(GORELEASER) $(SBOM) $(COLLECTOR) $(MUTANTS)

@@ -19,7 +19,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -237,7 +236,7 @@ func standins(dir string) (string, error) {
 	}
 	built := filepath.Join(dir, "standin")
 	c := exec.Command("go", "build", "-o", built, "./standin")
-	c.Dir, c.Stderr = filepath.Join(source(), "simcloud"), os.Stderr
+	c.Dir, c.Stderr = "simcloud", os.Stderr // make runs this program in the kit's directory
 	if err := c.Run(); err != nil {
 		return "", fmt.Errorf("building the stand-in: %w", err)
 	}
@@ -274,10 +273,4 @@ func hosts(address string) []string {
 		return []string{""}
 	}
 	return []string{"registry.opentofu.org/", "registry.terraform.io/"}
-}
-
-// source is the folder of the conformance kit.
-func source() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(file))
 }
