@@ -15,7 +15,7 @@ export CGO_ENABLED := 0
 # 2 MiB of memory and a millisecond of every start.
 export GOFLAGS := -trimpath -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help build figures reference man docs pictures demo examples fuzz race notice release-snapshot packages test unit libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules page ci clean soak
+.PHONY: help build figures reference man docs pictures demo examples fuzz race notice release-snapshot packages test unit libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules page vscode editors ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -144,6 +144,12 @@ reference: ## write docs/reference anew, from the table of commands
 MAN := .cache/man
 page: build ## clicks through the page of weir ui in Chromium, where there is one; no part of make ci
 	cd test/browser && go vet ./... && WEIR=$(CURDIR)/bin/weir go test -count=1 ./...
+
+vscode: ## tools/vscode/weir.vsix, the extension for VS Code; needs npm
+	cd tools/vscode && npm ci --no-fund --no-audit && npx vsce package --skip-license --allow-missing-repository -o weir.vsix
+
+editors: build ## use the language server from Neovim, where there is one
+	test/editors/run bin/weir
 
 man: ## the manual as pages of man, in .cache/man
 	go run ./cmd/reference -man $(MAN) -version 0.1.0

@@ -184,8 +184,7 @@ func movedBlock(from, to string) string {
 	return fmt.Sprintf("moved {\n  from = %s\n  to   = %s\n}\n", from, to)
 }
 
-// exists reports whether there may be objects of a resource or module: whenever no state says
-// that there are none.
+// exists reports whether a resource or module may have objects: always, unless a state has none.
 func (q *request) exists(home project.Home) bool {
 	if len(q.Callers(q, home.Dir)) > 0 {
 		return true // their states have the objects

@@ -332,7 +332,7 @@ func (s *Scope) keys(c *Cursor, blocks []frame) []Item {
 }
 
 // values proposes what an expression may begin with, or how the reference before the cursor
-// goes on.
+// continues.
 func (s *Scope) values(c *Cursor, blocks []frame, attr string) []Item {
 	if i := strings.LastIndexByte(c.Word, '.'); i >= 0 {
 		return s.steps(c.Word[:i], c.Word[:i+1])
