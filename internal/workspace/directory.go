@@ -45,3 +45,12 @@ func (d *Directory) With(r environment.Reports) *Directory {
 	next.About, next.before, next.Programs, next.Kept = d.About, d.before, d.Programs, d.Kept
 	return next
 }
+
+// RootIn is the directory of another root module, as seen from this one, in a workspace; "" is
+// the selected one. Operations there tell elsewhere.
+func (d *Directory) RootIn(dir, workspace string, r environment.Reports) *Directory {
+	p := d.In(dir)
+	at := p.Options
+	at.Workspace, at.Reports = workspace, r
+	return directory(backendinit.New(environment.New(at)))
+}

@@ -44,6 +44,8 @@ type Loading struct {
 	// Declared: only what providers declare is used. None checks anything itself, and those
 	// that aren't installed are no mistake.
 	Declared bool
+	// InPlace: local modules are found where they are, whether init was run or not.
+	InPlace bool
 
 	extra   string              // configuration beside that of the files
 	partial *planinputs.Partial // a part of it may do; nil where it doesn't
@@ -201,6 +203,9 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 		return nil, diags
 	}
 	options := engine.LoadOptions{Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: d.localModules(d.Files()), Queries: l.Queries, Programs: d.Programs}
+	if l.InPlace {
+		options.Resolve = d.ModulesInPlace(d.Files())
+	}
 	if config := l.partial.Load(ctx, options, func() (engine.World, diag.List) {
 		l.warm = false
 		return d.World(ctx, l)

@@ -58,7 +58,7 @@ func Schemas(o Options) *provider.Schemas {
 	return &provider.Schemas{
 		Provider:    &schema.Schema{Block: &schema.Block{}},
 		Resources:   provider.Types{dataType: provider.Known(&schema.Schema{Block: o.data()})},
-		DataSources: provider.Types{remoteType: provider.Known(&schema.Schema{Block: remoteBlock()})},
+		DataSources: provider.Types{remoteType: provider.Known(&schema.Schema{Block: RemoteStateBlock()})},
 		Functions:   functions(),
 		MoveState:   true,
 	}

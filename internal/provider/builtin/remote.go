@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -19,7 +20,8 @@ const remoteType = "terraform_remote_state"
 
 const badBackend = "Invalid backend configuration"
 
-func remoteBlock() *schema.Block {
+// RemoteStateBlock is the schema of terraform_remote_state.
+func RemoteStateBlock() *schema.Block {
 	return &schema.Block{Attributes: map[string]*schema.Attribute{
 		"backend": {
 			Type: cty.String, Required: true, Markdown: true,
@@ -55,7 +57,7 @@ func (b *builtin) validateRemote(config cty.Value) diag.List {
 	if c := config.GetAttr("config"); !mapping(c) {
 		at("config", badBackend, "The configuration must be an object value.")
 	} else if typ := config.GetAttr("backend"); c.IsWhollyKnown() && typ.IsKnown() && !typ.IsNull() {
-		_, diags = b.backend(config)
+		_, diags = b.options.backend(config)
 	}
 	if !mapping(config.GetAttr("defaults")) {
 		at("defaults", "Invalid default values", "Defaults must be given in an object value.")
@@ -69,19 +71,19 @@ func mapping(v cty.Value) bool {
 	return ty == cty.DynamicPseudoType || ty.IsObjectType() || ty.IsMapType()
 }
 
-func (b *builtin) find(typ string) (storage.Type, error) {
+func (o Options) find(typ string) (storage.Type, error) {
 	if typ == "_local" { // its name long ago
 		typ = "local"
 	}
-	return b.options.Backends.Find(typ)
+	return o.Backends.Find(typ)
 }
 
 // backend makes the backend that a configuration names, without contact to
 // anything outside.
-func (b *builtin) backend(config cty.Value) (storage.Backend, diag.List) {
+func (o Options) backend(config cty.Value) (storage.Backend, diag.List) {
 	var diags diag.List
 	typ := config.GetAttr("backend").AsString()
-	found, err := b.find(typ)
+	found, err := o.find(typ)
 	if err != nil {
 		diags.Add(diag.Diagnostic{Code: Remote.Name, Summary: badBackend, Detail: err.Error(), Path: cty.GetAttrPath("backend")})
 		return nil, diags
@@ -102,7 +104,7 @@ func (b *builtin) backend(config cty.Value) (storage.Backend, diag.List) {
 		})
 		return nil, diags
 	}
-	opened, diags := found.New(arguments, b.options.Env)
+	opened, diags := found.New(arguments, o.Env)
 	for i := range diags {
 		diags[i].Path = append(cty.GetAttrPath("config"), diags[i].Path...)
 	}
@@ -111,16 +113,9 @@ func (b *builtin) backend(config cty.Value) (storage.Backend, diag.List) {
 
 // readRemote reads the outputs of a state.
 func (b *builtin) readRemote(ctx context.Context, at addr.Instance, config cty.Value) (cty.Value, diag.List) {
-	opened, diags := b.backend(config)
+	opened, workspace, diags := b.options.State(config)
 	if diags.HasErrors() {
 		return cty.NilVal, diags
-	}
-	result := config.AsValueMap()
-	workspace := storage.DefaultWorkspace
-	if v := config.GetAttr("workspace"); !v.IsNull() {
-		workspace = v.AsString()
-	} else if named, ok := opened.(storage.Undefaulted); ok && named.Only() != "" {
-		workspace = named.Only()
 	}
 	state, found, more := b.outputs(ctx, at, opened, workspace)
 	diags.Append(more)
@@ -135,18 +130,41 @@ func (b *builtin) readRemote(ctx context.Context, at addr.Instance, config cty.V
 		})
 		return cty.NilVal, diags
 	}
+	return RemoteState(config, state), diags
+}
+
+// RemoteState is what a terraform_remote_state of that configuration has where the state has
+// these outputs.
+func RemoteState(config cty.Value, state map[string]cty.Value) cty.Value {
+	result := config.AsValueMap()
 	outputs := map[string]cty.Value{}
 	if defaults := config.GetAttr("defaults"); !defaults.IsNull() {
-		outputs = defaults.AsValueMap()
-		if outputs == nil {
-			outputs = map[string]cty.Value{}
-		}
+		maps.Copy(outputs, defaults.AsValueMap())
 	}
-	for name, v := range state {
-		outputs[name] = v
-	}
+	maps.Copy(outputs, state)
 	result["outputs"] = cty.ObjectVal(outputs)
-	return cty.ObjectVal(result), diags
+	return cty.ObjectVal(result)
+}
+
+// IsRemoteState reports whether a resource of a provider is a terraform_remote_state.
+func IsRemoteState(p addr.Provider, name addr.Name) bool {
+	return name.Mode == addr.Data && name.Type == remoteType && p == Address
+}
+
+// State opens the backend that a terraform_remote_state of that configuration reads from, and
+// names the workspace. It has no contact to anything outside.
+func (o Options) State(config cty.Value) (storage.Backend, string, diag.List) {
+	opened, diags := o.backend(config)
+	if diags.HasErrors() {
+		return nil, "", diags
+	}
+	workspace := storage.DefaultWorkspace
+	if v := config.GetAttr("workspace"); !v.IsNull() {
+		workspace = v.AsString()
+	} else if named, ok := opened.(storage.Undefaulted); ok && named.Only() != "" {
+		workspace = named.Only()
+	}
+	return opened, workspace, diags
 }
 
 // outputs reads a state and returns its outputs, and whether there is one.

@@ -55,7 +55,7 @@ var kinds = []struct {
 	names []string
 }{
 	{"Run", []string{"init", "validate", "plan", "apply", "destroy", "refresh", "ui"}},
-	{"Inspect", []string{"show", "output", "why", "impact", "analyze", "graph", "query", "modules", "providers", "metadata", "doctor", "version"}},
+	{"Inspect", []string{"show", "output", "why", "impact", "analyze", "graph", "roots", "query", "modules", "providers", "metadata", "doctor", "version"}},
 	{"Recover", []string{"recover", "force-unlock", "taint", "untaint"}},
 	{"Develop", []string{"console", "fmt", "test", "get", "explain", "daemon", "lsp", "completion", "login", "logout"}},
 	{"State", []string{"state", "workspace", "import"}},

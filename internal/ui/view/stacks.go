@@ -58,6 +58,7 @@ type Sum struct {
 	Code       int // the exit code
 	Planned    bool
 	Components map[addr.Module]plan.Counts
+	Skipped    string // why nothing was done
 }
 
 // Deployments sums up what became of several: a line for each, and for each component
@@ -97,28 +98,42 @@ func Deployments(all []Sum) string {
 // components says of each component with changes how many.
 func (s Sum) components() (lines []string) {
 	for _, at := range slices.SortedFunc(maps.Keys(s.Components), addr.Module.Compare) {
-		n := s.Components[at]
-		var words []string
-		for _, one := range []struct {
-			n            int
-			done, toCome string
-		}{
-			{n.Import, "imported", "to import"}, {n.Add, "added", "to add"}, {n.Change, "changed", "to change"},
-			{n.Destroy, "destroyed", "to destroy"}, {n.Forget, "forgotten", "to forget"}, {n.Invoke, "actions invoked", "actions to invoke"}, {n.Fail, "actions failed", ""},
-		} {
-			word := one.done
-			if s.Planned {
-				word = one.toCome
-			}
-			if one.n > 0 {
-				words = append(words, fmt.Sprintf("%d %s", one.n, word))
-			}
-		}
-		if len(words) > 0 {
-			lines = append(lines, at.String()+": "+strings.Join(words, ", "))
+		if words := s.counted(s.Components[at]); words != "" {
+			lines = append(lines, at.String()+": "+words)
 		}
 	}
 	return lines
+}
+
+// changes says how many changes there are in all components.
+func (s Sum) changes() string {
+	var all plan.Counts
+	for _, n := range s.Components {
+		all.Import, all.Add, all.Change, all.Destroy = all.Import+n.Import, all.Add+n.Add, all.Change+n.Change, all.Destroy+n.Destroy
+		all.Forget, all.Invoke, all.Fail = all.Forget+n.Forget, all.Invoke+n.Invoke, all.Fail+n.Fail
+	}
+	return s.counted(all)
+}
+
+// counted says how many changes there are.
+func (s Sum) counted(n plan.Counts) string {
+	var words []string
+	for _, one := range []struct {
+		n            int
+		done, toCome string
+	}{
+		{n.Import, "imported", "to import"}, {n.Add, "added", "to add"}, {n.Change, "changed", "to change"},
+		{n.Destroy, "destroyed", "to destroy"}, {n.Forget, "forgotten", "to forget"}, {n.Invoke, "actions invoked", "actions to invoke"}, {n.Fail, "actions failed", ""},
+	} {
+		word := one.done
+		if s.Planned {
+			word = one.toCome
+		}
+		if one.n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", one.n, word))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // Ruled reports what rules say of a plan, empty where none are asked.

@@ -139,6 +139,19 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
+// Names writes nodes, and the nodes that each needs by their places in the list.
+func Names(w io.Writer, l Language, names []string, needs [][]int) error {
+	g := newGraph()
+	for i, name := range names {
+		g.node(name, name, "box")
+		for _, n := range needs[i] {
+			g.edge(name, names[n], "")
+		}
+	}
+	_, err := io.WriteString(w, l.graph(g))
+	return err
+}
+
 // Execution writes the steps of an execution graph, and why each waits for others.
 func Execution(w io.Writer, l Language, steps *execgraph.Graph, reasons *edges.Of) error {
 	g := newGraph()

@@ -82,6 +82,19 @@ func Configuration(w io.Writer, f Format, tree *program.Tree, full, resources bo
 	return dot.Configuration(w, f.language, tree)
 }
 
+// Roots writes the graph of root modules, and which others each needs by their places in the
+// list.
+func Roots(w io.Writer, f Format, names []string, needs [][]int) error {
+	if f.language != nil {
+		return dot.Names(w, f.language, names, needs)
+	}
+	c := &Chart{Needs: needs, about: "Root modules, each right of those that it reads."}
+	for _, name := range names {
+		c.Nodes = append(c.Nodes, &Node{Address: name, Kind: "root", Count: 1})
+	}
+	return c.Write(w, f)
+}
+
 // Write writes the chart in a format that draws.
 func (c *Chart) Write(w io.Writer, f Format) error {
 	text, err := f.drawn(c)

@@ -1,0 +1,12 @@
+package roots
+
+import "weir.dev/weir/internal/core/diag"
+
+// Codes of problems.
+var (
+	BadSettings = diag.Code{Name: "invalid-roots-file", Summary: "Invalid settings of roots"}
+	NoRoots     = diag.Code{Name: "no-roots", Summary: "No roots found"}
+	Circle      = diag.Code{Name: "roots-cycle", Summary: "Roots in a circle"}
+	SharedState = diag.Code{Name: "shared-state", Summary: "Roots share a state"}
+	Partly      = diag.Code{Name: "root-partly-read", Summary: "Root read only in part"}
+)
