@@ -39,6 +39,7 @@ examples: build ## the examples, and the commands of the pages that a reader fol
 	examples/pages.py bin/weir docs/tutorial.md docs/how-to.md docs/switch-from-opentofu.md docs/switch-from-terraform.md docs/switch-back.md
 	examples/tested.sh bin/weir >/dev/null
 	examples/stacks.sh bin/weir >/dev/null
+	examples/estate.sh bin/weir >/dev/null
 
 export WEIR_MIRROR
 # The packages on the way from text to states, each by its own tests.

@@ -12,15 +12,18 @@ import (
 // A Choice says which roots a command works on. The zero value is all of them.
 type Choice struct {
 	Patterns []string // of names or paths
+	// Affected is the Git revision since which something changed that the roots read; empty for
+	// whatever changed.
+	Affected string
 	// WithUpstream and WithDownstream add the roots that those need, or that need those.
 	WithUpstream, WithDownstream bool
 }
 
 // Everything reports whether nothing was chosen.
-func (c Choice) Everything() bool { return len(c.Patterns) == 0 }
+func (c Choice) Everything() bool { return len(c.Patterns) == 0 && c.Affected == "" }
 
 // Choose finds the roots of a choice, upstream roots first.
-func (e *Estate) Choose(_ context.Context, c Choice) ([]*Root, diag.List) {
+func (e *Estate) Choose(ctx context.Context, c Choice) ([]*Root, diag.List) {
 	chosen := map[*Root]bool{}
 	var diags diag.List
 	for _, p := range c.Patterns {
@@ -34,9 +37,15 @@ func (e *Estate) Choose(_ context.Context, c Choice) ([]*Root, diag.List) {
 			diags.Add(NoRoots.As("No root of that name").New(diag.Error, "No root matches %q.%s The roots are: %s.", p, suggested(p, Names(e.Roots)), strings.Join(Names(e.Roots), ", ")))
 		}
 	}
-	if c.Everything() {
+	if len(c.Patterns) == 0 {
 		for _, r := range e.Roots {
 			chosen[r] = true
+		}
+	}
+	if c.Affected != "" {
+		diags.Append(e.affect(ctx, c.Affected))
+		for _, r := range e.Roots {
+			chosen[r] = chosen[r] && r.IsAffected()
 		}
 	}
 	first := within(e.Roots, chosen)

@@ -8,5 +8,6 @@ var (
 	NoRoots     = diag.Code{Name: "no-roots", Summary: "No roots found"}
 	Circle      = diag.Code{Name: "roots-cycle", Summary: "Roots in a circle"}
 	SharedState = diag.Code{Name: "shared-state", Summary: "Roots share a state"}
+	Upstream    = diag.Code{Name: "upstream-failed", Summary: "Upstream root failed"}
 	Partly      = diag.Code{Name: "root-partly-read", Summary: "Root read only in part"}
 )

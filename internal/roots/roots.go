@@ -50,6 +50,8 @@ type Root struct {
 	Upstream []Edge
 	// Unresolved are reads of states whose settings aren't known before a plan.
 	Unresolved []Read
+	// AffectedBy is why the root may have another plan than at a revision; nil where nobody asked.
+	AffectedBy *Affected
 	// Problems are why the root could be read only in part.
 	Problems diag.List
 

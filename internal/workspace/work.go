@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -17,6 +18,7 @@ import (
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/provisioner"
+	"weir.dev/weir/internal/resource/ratelimit"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/workspace/environment"
 	"weir.dev/weir/internal/workspace/lockedstate"
@@ -46,6 +48,8 @@ type Loading struct {
 	Declared bool
 	// InPlace: local modules are found where they are, whether init was run or not.
 	InPlace bool
+	// Calls are the limits of calls that several operations share; nil for limits of its own.
+	Calls *ratelimit.Limiter
 
 	extra   string              // configuration beside that of the files
 	partial *planinputs.Partial // a part of it may do; nil where it doesn't
@@ -275,7 +279,7 @@ func (d *Directory) World(ctx context.Context, l Loading) (engine.World, diag.Li
 		Workspace:   workspace,
 		Now:         d.Now,
 		Random:      d.Random,
-		Parallelism: l.Parallelism, Calls: calls, Lists: lists,
+		Parallelism: l.Parallelism, Calls: cmp.Or(l.Calls, calls), Lists: lists,
 		Sink:    l.Sink,
 		Secrets: d.Secrets,
 		Lint:    l.Lint,

@@ -3,6 +3,7 @@ package planner
 import (
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/promise"
 	"weir.dev/weir/internal/core/value"
@@ -26,6 +27,9 @@ type reads struct {
 	waits      *waits
 	deferral   *deferral
 	conditions instance.Conditions
+	// upstream is that of the options, which may wait outside of the runtime.
+	upstream func(i *eval.Instance, p addr.Provider, config cty.Value) (cty.Value, diag.List)
+	rt       *promise.Runtime
 }
 
 // A configuredRead is an instance that can be read, unless it has to wait.
@@ -77,6 +81,13 @@ func (r *reads) data(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 		change.Reason = plan.ReadConfigUnknown
 		r.record.postpone(o.decided(nil, r.prior.Current(i.Addr)), change, why)
 		return change.After, true
+	case known && r.upstream != nil:
+		planned, ok := r.planned(t, &c)
+		if !ok || planned != cty.NilVal {
+			return planned, ok && r.conditions.After(t, i, planned)
+		}
+	}
+	switch {
 	case !known || c.awaited != nil:
 		o, change := r.readLater(&c, c.later())
 		if change.Reason = plan.ReadConfigUnknown; known {
@@ -96,6 +107,28 @@ func (r *reads) data(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 		return cty.DynamicVal, false
 	}
 	return v, r.conditions.After(t, i, v)
+}
+
+// planned postpones a data source to apply if it reads what another plan of this run is about to
+// change. The result is NilVal for one that is read now.
+func (r *reads) planned(t *promise.Task, c *configuredRead) (cty.Value, bool) {
+	r.rt.Leave()
+	v, diags := r.upstream(c.Instance, c.Conn.Addr.Provider, c.config.Value)
+	r.rt.Return()
+	if !t.Report(r.calls.locate(&c.Opened, diags)...) {
+		return cty.DynamicVal, false
+	}
+	if v == cty.NilVal {
+		return cty.NilVal, true
+	}
+	o, change := r.readLater(c, resourceconfig.MarkPaths(v, c.config.Sensitive))
+	change.Reason = plan.ReadDependencyPending
+	if r.mode != plan.RefreshOnly {
+		d := o.decided(change, nil)
+		d.conditions = true
+		r.record.add(d)
+	}
+	return change.After, true
 }
 
 // readLater is the change of a data source that is read during apply.

@@ -73,6 +73,10 @@ type Options struct {
 	Unprotected bool
 	// Find answers for list resources, which only queries have.
 	Find func(t *promise.Task, i *eval.Instance) (v cty.Value, ok bool)
+	// Upstream, unless nil, is asked before a data source is read. It returns what the instance
+	// will have once another plan of this run is applied, and NilVal for one that is read now. It
+	// may wait for that plan.
+	Upstream func(i *eval.Instance, p addr.Provider, config cty.Value) (planned cty.Value, problems diag.List)
 	// Observe, unless nil, is given the evaluated configuration when planning is
 	// over, before the providers end.
 	Observe func(root *eval.Frame)
@@ -205,7 +209,8 @@ func (r *run) prepareStages(lists *listrefresh.Lists) {
 	}
 	r.reads = &reads{
 		mode: r.Mode, prior: r.prior, calls: r.calls, record: r.record, deferral: r.deferral, conditions: conditions,
-		waits: newWaits(&r.Options, r.prior, r.layout, r.selection, r.record),
+		waits:    newWaits(&r.Options, r.prior, r.layout, r.selection, r.record),
+		upstream: r.Upstream, rt: r.rt,
 	}
 	r.endings = &endings{
 		options: &r.Options, prior: r.prior, calls: r.calls, layout: r.layout, selection: r.selection,

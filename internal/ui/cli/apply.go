@@ -22,10 +22,11 @@ import (
 var applyCommand = &command{
 	Name: "apply", Args: "[PLAN]", Max: 1,
 	Synopsis: "Create or update infrastructure",
-	Long:     "Plans, asks for approval, and applies. With a saved plan it applies that plan without a question.",
+	Long:     "Plans, asks for approval, and applies. With a saved plan it applies that plan without a question. With -all it applies all root modules below the directory, upstream roots first.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var a applying
 		a.register(e, fs)
+		a.roots.registerAll(fs)
 		return func(ctx context.Context, args []string) int { return a.run(ctx, e, args) }
 	},
 }
@@ -33,10 +34,11 @@ var applyCommand = &command{
 var destroyCommand = &command{
 	Name:     "destroy",
 	Synopsis: "Destroy previously-created infrastructure",
-	Long:     "Equals apply -destroy.",
+	Long:     "Equals apply -destroy. With -all it destroys the objects of all root modules below the directory, downstream roots first.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var a applying
 		a.register(e, fs)
+		a.roots.registerAll(fs)
 		flags.Hide(fs, "destroy", "refresh-only")
 		return func(ctx context.Context, args []string) int {
 			switch {
@@ -91,6 +93,9 @@ func (a *applying) register(e *env, fs *flag.FlagSet) {
 }
 
 func (a *applying) run(ctx context.Context, e *env, args []string) int {
+	if a.roots.chosen() {
+		return a.runAll(ctx, e, args)
+	}
 	if code := e.Start(); code != 0 {
 		return code
 	}

@@ -17,15 +17,21 @@ import (
 var planCommand = &command{
 	Name:     "plan",
 	Synopsis: "Show changes required by the current configuration",
-	Long:     "Compares the configuration with the state and with real objects, and shows the changes that apply would make. It changes nothing.",
+	Long:     "Compares the configuration with the state and with real objects, and shows the changes that apply would make. It changes nothing. With -all it plans all root modules below the directory together, and reads of each other's states give planned outputs.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var p planning
 		p.register(e, fs)
+		p.roots.registerAll(fs)
 		flags.Hide(fs, "backup", "state-out")
 		fs.StringVar(&p.out, "out", "", "Save the plan to `PATH` for apply.")
 		fs.BoolVar(&p.detailed, "detailed-exitcode", false, "Exit with 0 without changes, 1 after an error, and 2 with changes.")
 		fs.StringVar(&p.generate, "generate-config-out", "", "Write configuration for imported resources without one to a new file `PATH`.")
-		return func(ctx context.Context, _ []string) int { return p.run(ctx, e) }
+		return func(ctx context.Context, _ []string) int {
+			if p.roots.chosen() {
+				return p.runAll(ctx, e)
+			}
+			return p.run(ctx, e)
+		}
 	},
 }
 
@@ -38,6 +44,7 @@ type planning struct {
 	generate string
 	detailed bool
 	lint     *lint.Rules
+	roots    choosing
 }
 
 func (p *planning) register(e *env, fs *flag.FlagSet) {

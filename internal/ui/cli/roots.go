@@ -47,11 +47,24 @@ var rootsCommand = &command{
 
 // choosing has the flags that choose roots.
 type choosing struct {
+	all bool
 	roots.Choice
+}
+
+// registerAll registers the flags of commands that work on one directory otherwise.
+func (c *choosing) registerAll(fs *flag.FlagSet) {
+	fs.BoolVar(&c.all, "all", false, "Work on all root modules below the directory, in their order.")
+	c.register(fs)
+}
+
+// chosen reports whether a command works on several roots.
+func (c *choosing) chosen() bool {
+	return c.all || !c.Everything() || c.WithUpstream || c.WithDownstream
 }
 
 func (c *choosing) register(fs *flag.FlagSet) {
 	fs.Var((*commands.Texts)(&c.Patterns), "root", "Select the roots that match `PATTERN`, such as 'apps/*'; repeatable.")
+	fs.StringVar(&c.Affected, "affected", "", "Select the roots that changes since the Git `REVISION` may affect.")
 	fs.BoolVar(&c.WithUpstream, "with-upstream", false, "Also select the roots that the selected ones read.")
 	fs.BoolVar(&c.WithDownstream, "with-downstream", false, "Also select the roots that read the selected ones.")
 }
@@ -109,6 +122,9 @@ func rootRows(estate *roots.Estate, list []*roots.Root) []view.Root {
 	rows := make([]view.Root, len(list))
 	for i, r := range list {
 		row := view.Root{Name: r.Name, Path: r.Path, Workspace: r.Workspace, Backend: r.Backend, State: r.State.At, Upstream: []view.Near{}, Downstream: []view.Near{}}
+		if r.AffectedBy != nil {
+			row.Affected = &view.Affected{Files: r.AffectedBy.Files, Upstream: r.AffectedBy.Upstream}
+		}
 		for _, edge := range r.Upstream {
 			row.Upstream = append(row.Upstream, view.Near{Root: edge.To.Name, Reference: reference(edge.Read)})
 		}

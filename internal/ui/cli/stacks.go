@@ -252,20 +252,26 @@ func (s *stacking) several(names []string, atOnce int, inTurns bool, work func(o
 	return slices.Max(append(codes, 0))
 }
 
-// forDeployment is the environment of the work on one deployment of several:
-// its output says which one it is about.
+// forDeployment is the environment of the work on one deployment of several.
 func (e *env) forDeployment(on *output.Screen, name string, several, mixed bool, mu *sync.Mutex) *env {
+	sub := e.part(on, "deployment", name, several, mixed, mu, e.directory)
+	sub.Command = commands.ForStacks(e.program, name)
+	return sub
+}
+
+// part is the environment of the work on one of several deployments or roots, in a directory: its
+// output says which one it is about.
+func (e *env) part(on *output.Screen, kind, name string, several, mixed bool, mu *sync.Mutex, d *workspace.Directory) *env {
 	sub := *e
 	switch {
 	case several && (e.JSON || mixed):
-		sub.Screen = on.Named("deployment", name, mu)
+		sub.Screen = on.Named(kind, name, mu)
 	case several:
-		on.Say("%s\n", e.Pen().Paint("\nDeployment "+name+":", ansi.Bold))
+		on.Say("%s\n", e.Pen().Paint("\n"+strings.ToUpper(kind[:1])+kind[1:]+" "+name+":", ansi.Bold))
 		fallthrough
 	default:
 		sub.Screen = on.Part()
 	}
-	sub.Command = commands.ForStacks(e.program, name)
 	reports := sub.reports()
 	print := reports.Problem
 	reports.Problem = func(l diag.List) {
@@ -274,7 +280,7 @@ func (e *env) forDeployment(on *output.Screen, name string, several, mixed bool,
 		}
 		print(l)
 	}
-	sub.directory = e.directory.With(reports)
+	sub.directory = d.With(reports)
 	sub.Sources = sub.directory.Sources
 	return &sub
 }

@@ -42,7 +42,7 @@ var sections = []struct {
 	title string
 	flags []string
 }{
-	{"Which part", []string{"target", "target-file", "exclude", "exclude-file", "deployment", "component"}},
+	{"Which part", []string{"target", "target-file", "exclude", "exclude-file", "deployment", "component", "all", "root", "affected", "with-upstream", "with-downstream"}},
 	{"Values", []string{"var", "var-file", "input"}},
 	{"Output", []string{"json", "json-into", "detail", "show-sensitive", "progress", "deprecation", "concise", "raw", "format"}},
 	{"State and lock", []string{"state", "state-out", "backup", "backup-out", "lock", "lock-timeout", "ignore-remote-version"}},
@@ -55,7 +55,7 @@ var kinds = []struct {
 	names []string
 }{
 	{"Run", []string{"init", "validate", "plan", "apply", "destroy", "refresh", "ui"}},
-	{"Inspect", []string{"show", "output", "why", "impact", "analyze", "graph", "roots", "query", "modules", "providers", "metadata", "doctor", "version"}},
+	{"Inspect", []string{"show", "output", "why", "impact", "analyze", "graph", "roots", "drift", "query", "modules", "providers", "metadata", "doctor", "version"}},
 	{"Recover", []string{"recover", "force-unlock", "taint", "untaint"}},
 	{"Develop", []string{"console", "fmt", "test", "get", "explain", "daemon", "lsp", "completion", "login", "logout"}},
 	{"State", []string{"state", "workspace", "import"}},

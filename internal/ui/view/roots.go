@@ -23,6 +23,14 @@ type Root struct {
 	Downstream []Near `json:"downstream"`
 	// Unresolved are reads of states whose settings aren't known before a plan.
 	Unresolved []Reference `json:"unresolved,omitempty"`
+	// Affected is why the plan may have changed since a revision; nil where nobody asked.
+	Affected *Affected `json:"affected,omitempty"`
+}
+
+// Affected are the changed files that a root reads, and its affected upstream roots.
+type Affected struct {
+	Files    []string `json:"files"`
+	Upstream []string `json:"upstream"`
 }
 
 // A Near is another root that a root needs or is needed by.
@@ -55,6 +63,14 @@ func Roots(w io.Writer, list []Root, o Options) error {
 			p.printf("  (%s)", sanitize.Line(r.Backend))
 		}
 		p.printf("\n")
+		if r.Affected != nil {
+			for _, f := range r.Affected.Files {
+				p.printf("    affected by %s\n", sanitize.Line(f))
+			}
+			for _, up := range r.Affected.Upstream {
+				p.printf("    affected by the root %s\n", sanitize.Line(up))
+			}
+		}
 		for _, n := range r.Upstream {
 			p.printf("    after %s: %s (%s:%d)\n", sanitize.Line(n.Root), sanitize.Line(n.Address), sanitize.Line(n.File), n.Line)
 		}
@@ -80,6 +96,10 @@ func RootSums(all []Sum) string {
 			what = "skipped: " + s.Skipped
 		case s.Code == 1:
 			what = "not done: see above"
+		case s.Drifted == 1:
+			what = "1 object was changed outside"
+		case s.Drifted > 1:
+			what = fmt.Sprintf("%d objects were changed outside", s.Drifted)
 		case s.Code == 2 || s.Planned && s.changes() != "":
 			what = "has changes"
 		case s.Planned:

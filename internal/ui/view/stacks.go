@@ -59,6 +59,7 @@ type Sum struct {
 	Planned    bool
 	Components map[addr.Module]plan.Counts
 	Skipped    string // why nothing was done
+	Drifted    int    // objects that were changed outside
 }
 
 // Deployments sums up what became of several: a line for each, and for each component
