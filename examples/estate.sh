@@ -20,7 +20,7 @@ run roots | tee out
 has out 'prod/apps/web'
 roots=$("$weir" roots | grep -o '^[a-z]*/[a-z/]*')
 [ "$(wc -l <<<"$roots")" = 12 ]
-for root in $roots; do "$weir" -chdir="$root" init >/dev/null; done
+run init -all >/dev/null
 
 # The first plan shows all roots, with what isn't known yet.
 run plan -all | tee out
@@ -48,6 +48,6 @@ run apply -all plans | tee out
 has out 'test/cluster .*done'
 run plan -all -detailed-exitcode >out
 run drift -all | tee out
-has out 'test/network .*no changes'
+has out 'test/network .*no drift'
 run destroy -all -auto-approve >out
 has out 'prod/network .*done: 1 destroyed'

@@ -15,8 +15,8 @@ import (
 	"weir.dev/weir/internal/lang/program"
 )
 
-// An EarlyConfig is the configuration of a resource instance as far as it is known before a
-// plan is made. It is unknown where it depends on objects.
+// An EarlyConfig is the configuration of a resource instance before a plan is made. It is
+// unknown where it depends on objects.
 type EarlyConfig struct {
 	Instance *eval.Instance
 	Value    cty.Value // without marks

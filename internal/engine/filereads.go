@@ -123,7 +123,7 @@ func (s *fileSearch) read(t *promise.Task, e hclsyntax.Expression, function stri
 	}
 }
 
-// known is the beginning of a text as far as it is known before a plan.
+// known is the beginning of a text, up to the first part that isn't known before a plan.
 func known(t *promise.Task, e hclsyntax.Expression, ctx *hcl.EvalContext) (text string, whole bool) {
 	v := cty.DynamicVal
 	t.Try(func(*promise.Task) {

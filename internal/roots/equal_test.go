@@ -153,6 +153,7 @@ func (f *follower) Planned(ctx context.Context, w *workspace.Work, p *plan.Plan,
 	f.note(p)
 	if f.run != nil {
 		f.run.Planned(f.root, w, p)
+		f.run.Turn(ctx, f.root)()
 		if _, failed := f.run.All(ctx); len(failed) > 0 || !f.apply {
 			return found, false
 		}

@@ -59,7 +59,7 @@ func NewRun(e *Estate, list []*Root, destroys bool) *Run {
 func (r *Run) Begin() { r.places <- struct{}{} }
 
 // away waits for others and gives a place back meanwhile. Several reads of a root may do so: each takes a
-// place again, so that their number stays the same. It reports whether the context goes on.
+// place again, so that their number stays the same. It reports whether the context is still valid.
 func (r *Run) away(ctx context.Context, done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -77,7 +77,7 @@ func (r *Run) away(ctx context.Context, done <-chan struct{}) bool {
 }
 
 // Subject is the configuration and the state of a root in a directory, which is that of the root
-// or tells elsewhere. Reads of the states of other roots of the run give planned outputs.
+// or reports elsewhere. Reads of the states of other roots of the run give planned outputs.
 func (r *Run) Subject(root *Root, d *workspace.Directory) workspace.Subject {
 	s := d.Configuration()
 	if r.destroys {

@@ -47,7 +47,7 @@ func (d *Directory) With(r environment.Reports) *Directory {
 }
 
 // RootIn is the directory of another root module, as seen from this one, in a workspace; "" is
-// the selected one. Operations there tell elsewhere.
+// the selected one. Operations there report elsewhere.
 func (d *Directory) RootIn(dir, workspace string, r environment.Reports) *Directory {
 	p := d.In(dir)
 	at := p.Options

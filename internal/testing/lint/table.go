@@ -113,8 +113,8 @@ var table = []row{
 	{"workspace/environment", "resource/ratelimit", ""},
 	{"workspace/externalinputs", "stack/deploy stack/remoteoutputs", ""},
 
-	// many root modules at work in one run
-	{"roots", "core/ sys/durable sys/readlimit lang/ eval provider/builtin provider/lockfile plan plan/planfile state state/storage state/storage/backends engine workspace workspace/environment workspace/statebackend", "ui/"},
+	// many root modules in one run
+	{"roots/", "core/ sys/durable sys/readlimit lang/ eval provider/builtin provider/lockfile plan plan/planfile state state/storage state/storage/backends engine workspace workspace/environment workspace/statebackend", "ui/"},
 
 	// what people see and type
 	{"ui/", "core/ plan plan/event ui/", ""},

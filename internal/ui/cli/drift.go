@@ -53,7 +53,7 @@ func (p *planning) driftAll(ctx context.Context, e *env) int {
 		}
 		made, code := one.drift(ctx, one.directory.Configuration(), opening, options)
 		if made != nil {
-			t.sums[i].Drifted = len(made.Drift)
+			t.sums[i].Drift, t.sums[i].Drifted = true, len(made.Drift)
 		}
 		return code
 	})

@@ -26,7 +26,14 @@ var initCommand = &command{
 		commands.RegisterJSON(fs, e.Screen)
 		flags.Input(fs, &e.input)
 		e.registerTests(fs)
-		return func(ctx context.Context, _ []string) int { return i.run(ctx) }
+		var all choosing
+		all.registerAll(fs)
+		return func(ctx context.Context, _ []string) int {
+			if all.chosen() {
+				return i.runAll(ctx, &all)
+			}
+			return i.run(ctx)
+		}
 	},
 }
 
@@ -40,6 +47,11 @@ func (i *initializing) run(ctx context.Context) int {
 	if code := i.Start(); code != 0 {
 		return code
 	}
+	return i.initialize(ctx)
+}
+
+// initialize prepares the directory.
+func (i *initializing) initialize(ctx context.Context) int {
 	if diags := i.Init.Choose(i.JSON); diags != nil {
 		return i.Diags(diags)
 	}

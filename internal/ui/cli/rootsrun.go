@@ -32,6 +32,8 @@ type together struct {
 	run    *roots.Run
 	calls  *ratelimit.Limiter
 	sums   []view.Sum
+	// atOnce is how many roots are started before others have ended.
+	atOnce int
 }
 
 // check rejects flags that mean one directory.
@@ -64,7 +66,24 @@ func (p *planning) together(ctx context.Context, e *env) (*together, int) {
 		return nil, code
 	}
 	calls, _, _ := e.directory.Limits(p.Parallelism) // loading reports what is wrong with the settings
-	return &together{env: e, estate: estate, list: list, run: roots.NewRun(estate, list, p.Destroy), calls: calls, sums: make([]view.Sum, len(list))}, 0
+	return &together{env: e, estate: estate, list: list, run: roots.NewRun(estate, list, p.Destroy), calls: calls, sums: make([]view.Sum, len(list)), atOnce: len(list)}, 0
+}
+
+// runAll initializes the roots one after the other: they may share a cache of providers.
+func (i *initializing) runAll(ctx context.Context, c *choosing) int {
+	if i.FromModule != "" || len(i.Vars) > 0 {
+		return i.Fail(diag.Incompatible.As("Options of one root"), "The options -from-module, -var and -var-file mean a single root, and -all and -root work on several. Values of variables for roots are in %s.", roots.SettingsFile)
+	}
+	estate, list, code := c.choose(ctx, i.env, ".")
+	if code != 0 {
+		return code
+	}
+	t := &together{env: i.env, estate: estate, list: list, run: roots.NewRun(estate, list, false), sums: make([]view.Sum, len(list)), atOnce: 1}
+	return t.each(true, func(one *env, n int) int {
+		root := &initializing{env: one, Init: i.Init}
+		root.Vars = list[n].Vars
+		return root.initialize(ctx)
+	})
 }
 
 // each works on all roots at the same time, as far as they don't wait for each other, and sums up
@@ -72,7 +91,7 @@ func (p *planning) together(ctx context.Context, e *env) (*together, int) {
 func (t *together) each(inTurns bool, work func(one *env, i int) int) int {
 	var mu sync.Mutex
 	codes := make([]int, len(t.list))
-	t.Several("root", roots.Names(t.list), len(t.list), inTurns, func(i int, part *output.Screen) {
+	t.Several("root", roots.Names(t.list), t.atOnce, inTurns, func(i int, part *output.Screen) {
 		root := t.list[i]
 		one := t.part(part, "root", root.Name, true, !inTurns, &mu, root.Dir)
 		one.program = one.directory.Program
@@ -200,6 +219,7 @@ func (a *applying) runAll(ctx context.Context, e *env, args []string) int {
 			return e.Diags(diags)
 		}
 		t.run, t.sums = roots.NewRun(t.estate, t.list, a.Destroy), make([]view.Sum, len(t.list))
+		t.atOnce = len(t.list)
 	}
 	ask := &asking{together: t, approved: a.approved || saved != nil, destroys: a.Destroy}
 	return t.each(false, func(one *env, i int) int { return t.applyOne(ctx, a, one, i, ask, saved) })

@@ -96,6 +96,8 @@ func RootSums(all []Sum) string {
 			what = "skipped: " + s.Skipped
 		case s.Code == 1:
 			what = "not done: see above"
+		case s.Drift && s.Drifted == 0:
+			what = "no drift"
 		case s.Drifted == 1:
 			what = "1 object was changed outside"
 		case s.Drifted > 1:

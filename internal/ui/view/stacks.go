@@ -59,7 +59,9 @@ type Sum struct {
 	Planned    bool
 	Components map[addr.Module]plan.Counts
 	Skipped    string // why nothing was done
-	Drifted    int    // objects that were changed outside
+	// Drift: it was only compared with real objects, of which Drifted were changed outside.
+	Drift   bool
+	Drifted int
 }
 
 // Deployments sums up what became of several: a line for each, and for each component
