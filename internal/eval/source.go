@@ -112,23 +112,65 @@ func (s *source) expand(t *promise.Task, kind Kind) (Expansion, bool) {
 	return Expansion{Kind: kind, Count: of.Count, Keys: of.Keys, source: s}, true
 }
 
-// element is the value of the source's instance with a key.
-func (s *source) element(t *promise.Task, k addr.Key) cty.Value {
+// find returns the source's instance with a key, of a resource or of a module call; nil for none.
+func (s *source) find(t *promise.Task, k addr.Key) (*Instance, *Frame) {
 	if s.ref.Resource != nil {
 		in := s.frame.instances(t, s.ref.Resource, &s.ref.Range)
-		i := in.find(k)
-		if i == nil {
-			return cty.DynamicVal
-		}
-		v, _ := i.Value(t, &s.ref.Range)
-		return v
+		return in.find(k), nil
 	}
 	fs := s.frame.frames(t, s.ref.Call, &s.ref.Range)
-	child := fs.find(k)
-	if child == nil {
-		return cty.DynamicVal
+	return nil, fs.find(k)
+}
+
+// element is the value of the source's instance with a key.
+func (s *source) element(t *promise.Task, k addr.Key) cty.Value {
+	i, child := s.find(t, k)
+	switch {
+	case i != nil:
+		v, _ := i.Value(t, &s.ref.Range)
+		return v
+	case child != nil:
+		return child.outputsOf(t, &s.ref.Range)
 	}
-	return child.outputsOf(t, &s.ref.Range)
+	return cty.DynamicVal
+}
+
+// Over returns what the instance of a block with a key is there for, where the block is repeated
+// over another one: the instance of the resource, or of the module call, with that key. rest are
+// the other references of the repetition. Both are nil for another repetition.
+func (f *Frame) Over(t *promise.Task, repeat program.Repeat, k addr.Key) (of *Instance, child *Frame, rest []*program.Ref) {
+	expr := repeat.Expr()
+	if expr == nil {
+		return nil, nil, nil
+	}
+	s := f.sourceOf(kindOf(repeat), expr)
+	if s == nil {
+		return nil, nil, expr.Refs
+	}
+	if of, child = s.find(t, k); of == nil && child == nil {
+		return nil, nil, expr.Refs
+	}
+	rest, _ = s.without(expr)
+	return of, child, rest
+}
+
+// without lists the references of an expression but for that to the source. Those of a local
+// value that leads to the source take the place of the local value.
+func (s *source) without(expr *program.Expr) (rest []*program.Ref, leads bool) {
+	for _, ref := range expr.Refs {
+		if ref == s.ref {
+			leads = true
+			continue
+		}
+		if ref.Kind == program.RefLocal && ref.Local.Expr != nil {
+			if behind, ok := s.without(ref.Local.Expr); ok {
+				rest, leads = append(rest, behind...), true
+				continue
+			}
+		}
+		rest = append(rest, ref)
+	}
+	return rest, leads
 }
 
 // value is each.value of the instance with a key.

@@ -26,6 +26,7 @@ type framePart uint8
 const (
 	content   framePart = iota // everything in the module instance
 	existence                  // what decides that there is one
+	element                    // what it is there for, if its call is repeated over another block
 )
 
 // written lists the places that the references of a place mean, as they are written, used or
@@ -34,7 +35,7 @@ func written(t *promise.Task, p place) []place {
 	f := p.frame
 	switch d := p.part.(type) {
 	case *eval.Instance:
-		return append(writtenIn(t, d), place{f, existence})
+		return append(writtenIn(t, d), place{f, existence}, place{f, element})
 	case *program.Resource:
 		return instances(f.Instances(t, d, nil))
 	case *program.Provider: // each has a meaning of its own
@@ -54,16 +55,32 @@ func written(t *promise.Task, p place) []place {
 	if f.Parent == nil {
 		return nil
 	}
-	refs := slices.Clone(f.Call.DependsOn)
-	if e := f.Call.Repeat.Expr(); e != nil {
-		refs = append(refs, e.Refs...)
+	list, refs := repeated(t, f.Parent, f.Call.Repeat, f.Each.Key)
+	if p.part == element {
+		return append(list, place{f.Parent, element})
 	}
+	refs = append(refs, f.Call.DependsOn...)
 	for _, p := range f.Call.Providers {
 		if p.Outer.Key != nil {
 			refs = append(refs, p.Outer.Key.Refs...)
 		}
 	}
 	return append(namedIn(t, f.Parent, f.Parent.Context(t, f.Each, cty.NilVal), refs), place{f.Parent, existence})
+}
+
+// repeated lists what the instance of a block with a key is there for, where the block is
+// repeated over another one, with the other references of its count or for_each.
+func repeated(t *promise.Task, f *eval.Frame, r program.Repeat, k addr.Key) (list []place, rest []*program.Ref) {
+	of, child, rest := f.Over(t, r, k)
+	switch {
+	case of != nil:
+		list = []place{{of.Frame, of}}
+	case child != nil:
+		for _, o := range child.Program.Outputs {
+			list = append(list, place{child, o})
+		}
+	}
+	return list, slices.Clone(rest)
 }
 
 // writtenIn is written for the block of an instance. Where its count or for_each names all
@@ -73,16 +90,12 @@ func writtenIn(t *promise.Task, i *eval.Instance) []place {
 	if e := i.Resource.Repeat.Expr(); e != nil {
 		repeats = e.Refs
 	}
-	var list []place
-	var others []*program.Ref
+	list, rest := repeated(t, i.Frame, i.Resource.Repeat, i.Addr.Key)
+	others := rest
 	for _, ref := range refgraph.Block(i.Resource) {
-		if ref.Kind == program.RefResource && ref.Key == nil && slices.Contains(repeats, ref) {
-			if one, exact := i.Named(t, ref, true); exact {
-				list = append(list, instances(one)...)
-				continue
-			}
+		if !slices.Contains(repeats, ref) {
+			others = append(others, ref)
 		}
-		others = append(others, ref)
 	}
 	return append(list, namedIn(t, i.Frame, i.Context(t, cty.NilVal), others)...)
 }

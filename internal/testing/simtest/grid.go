@@ -32,7 +32,10 @@ type Strip struct {
 	// Parent: it refers to one instance by an argument that replaces, else to several
 	// by one that updates.
 	Parent bool
-	Reads  string // a data source for each instance: by reference, or by depends_on for the first one
+	// Over is the block that it is repeated over, empty for none: each instance refers to the one
+	// with its key.
+	Over  string
+	Reads string // a data source for each instance: by reference, or by depends_on for the first one
 }
 
 // A Spot is an instance of a Strip.
@@ -79,6 +82,9 @@ func newGrid(r *rand.Rand, row bool) *Grid {
 	for n := range 2 + r.IntN(3) {
 		b := &Strip{Label: fmt.Sprintf("b%d", n), Module: r.IntN(4) == 0, Count: r.IntN(2) == 0, First: r.IntN(3) == 0, Parent: r.IntN(2) == 0}
 		b.Reads = []string{"", "", "reference", "depends_on"}[r.IntN(4)]
+		if over := r.IntN(len(g.Blocks) + 1); r.IntN(3) == 0 && over < n && g.Blocks[over].Over == "" {
+			b.Over, b.Count = g.Blocks[over].Label, g.Blocks[over].Count
+		}
 		g.Blocks = append(g.Blocks, b)
 		g.scale(r, b)
 	}
@@ -89,6 +95,16 @@ func newGrid(r *rand.Rand, row bool) *Grid {
 	for n, b := range g.Blocks {
 		for k := range gridKeys {
 			g.rank[Spot{b.Label, b.key(k)}] = ranks[n*gridKeys+k]
+		}
+	}
+	for _, b := range g.Blocks {
+		for k := range gridKeys {
+			from, to := Spot{b.Label, b.key(k)}, Spot{b.Over, b.key(k)}
+			if b.Over == "" {
+				continue
+			}
+			g.Uses[from] = []Spot{to}
+			g.rank[from], g.rank[to] = max(g.rank[from], g.rank[to]), min(g.rank[from], g.rank[to])
 		}
 	}
 	for range 3 + r.IntN(12) {
@@ -145,8 +161,19 @@ func (g *Grid) Spots() []Spot {
 	return list
 }
 
-// scale draws which instances a block has.
+// scale draws which instances a block has, and with it those that are repeated over it.
 func (g *Grid) scale(r *rand.Rand, b *Strip) {
+	if b.Over != "" {
+		b.Keys = slices.Clone(g.block(b.Over).Keys)
+		return
+	}
+	defer func() {
+		for _, over := range g.Blocks {
+			if over.Over == b.Label {
+				over.Keys = slices.Clone(b.Keys)
+			}
+		}
+	}()
 	b.Keys = nil
 	for k := range gridKeys {
 		if b.Count && len(b.Keys) < k || r.IntN(4) == 0 {
@@ -165,6 +192,9 @@ func (g *Grid) refer(r *rand.Rand) {
 	from, to := Spot{a.Label, a.key(r.IntN(gridKeys))}, Spot{b.Label, b.key(r.IntN(gridKeys))}
 	if g.rank[from] < g.rank[to] {
 		from, to, a, b = to, from, b, a
+	}
+	if a.Over != "" {
+		return
 	}
 	if n := slices.Index(g.Uses[from], to); n >= 0 {
 		g.Uses[from] = slices.Delete(g.Uses[from], n, n+1)
@@ -274,6 +304,18 @@ func (b *Strip) ref(key string) string {
 	return "sim_object." + b.Label + "[" + key + "].id"
 }
 
+// over is the argument that repeats another block over this one.
+func (b *Strip) over() string {
+	all := "sim_object." + b.Label
+	if b.Module {
+		all = "module." + b.Label
+	}
+	if b.Count {
+		return "  count = length(" + all + ")\n"
+	}
+	return "  for_each = " + all + "\n"
+}
+
 // at is the address of an instance.
 func (b *Strip) at(key string) string {
 	if !b.Count {
@@ -300,7 +342,14 @@ func (g *Grid) table(b *Strip, value func(Spot) string) string {
 // write writes a block. Which instance refers to which is in tables of local values.
 func (g *Grid) write(b *strings.Builder, s *Strip) {
 	each, repeat := "each.key", "  for_each = toset(["
-	if s.Count {
+	again := "" // over the block itself
+	if s.Over != "" {
+		again = s.over()
+		repeat = g.block(s.Over).over()
+		if s.Count {
+			each = "tostring(count.index)"
+		}
+	} else if s.Count {
 		each, repeat = "tostring(count.index)", fmt.Sprintf("  count = %d\n", len(s.Keys))
 	} else {
 		for n, k := range s.Keys {
@@ -339,6 +388,17 @@ func (g *Grid) write(b *strings.Builder, s *Strip) {
 	b.WriteString("}\n")
 	refs, parent := "null", "null"
 	switch {
+	case s.Over != "":
+		id := "each.value.id"
+		if s.Count {
+			id = g.block(s.Over).ref("count.index")
+		}
+		if refs = "[" + id + "]"; s.Parent {
+			parent = id
+		}
+		if s.Parent && !g.kit {
+			refs = "null"
+		}
 	case len(parts) == 0:
 	case s.Parent:
 		parent = "try(" + parts[0] + ", null)"
@@ -365,7 +425,10 @@ func (g *Grid) write(b *strings.Builder, s *Strip) {
 		if g.kit {
 			lookup = "sim_object"
 		}
-		fmt.Fprintf(b, "\ndata %q %q {\n%s  id = %s\n}\n", lookup, s.Label, repeat, s.ref(key))
+		if again == "" {
+			again = repeat
+		}
+		fmt.Fprintf(b, "\ndata %q %q {\n%s  id = %s\n}\n", lookup, s.Label, again, s.ref(key))
 	case s.Reads == "depends_on" && !s.Module && len(s.Keys) > 0:
 		find, what := "sim_find", "name = \"nothing\""
 		if g.kit {
