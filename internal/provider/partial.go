@@ -38,6 +38,11 @@ func (Partial) Move(_ context.Context, r MoveRequest) MoveResponse {
 	return MoveResponse{Diags: none("move to resource type", r.TargetType)}
 }
 
+// GenerateConfig implements Provider.
+func (Partial) GenerateConfig(_ context.Context, typ string, _ cty.Value) (cty.Value, diag.List) {
+	return cty.NilVal, none("configuration of resource type", typ)
+}
+
 // OpenEphemeral implements Provider.
 func (Partial) OpenEphemeral(_ context.Context, typ string, _ cty.Value) OpenResponse {
 	return OpenResponse{Diags: none("ephemeral resource type", typ)}

@@ -31,6 +31,8 @@ type Schemas struct {
 	PlanDestroy bool
 	// MoveState: the provider can take over objects of other types.
 	MoveState bool
+	// GenerateConfig: the provider writes configurations of its objects.
+	GenerateConfig bool
 }
 
 // Resource returns the schema of a resource type, or nil.
@@ -119,6 +121,9 @@ type Provider interface {
 	Apply(ctx context.Context, r ApplyRequest) ApplyResponse
 	Import(ctx context.Context, r ImportRequest) ImportResponse
 	Move(ctx context.Context, r MoveRequest) MoveResponse
+	// GenerateConfig returns the configuration of an object that exists; what a configuration
+	// needn't set is null.
+	GenerateConfig(ctx context.Context, typ string, object cty.Value) (cty.Value, diag.List)
 
 	ReadData(ctx context.Context, r ReadDataRequest) ReadDataResponse
 	OpenEphemeral(ctx context.Context, typ string, config cty.Value) OpenResponse

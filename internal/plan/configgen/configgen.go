@@ -21,16 +21,26 @@ import (
 	"weir.dev/weir/internal/core/schema"
 )
 
-// Resource writes a resource block for an object of the block's implied type.
-// Provider is the value of the provider argument, or empty.
-func Resource(name addr.Name, provider string, b *schema.Block, object cty.Value) string {
+// A Choice reports whether an attribute is written; top is false inside of nested blocks and
+// attributes.
+type Choice func(name string, a *schema.Attribute, v cty.Value, top bool) bool
+
+// Given is for a configuration that the provider wrote: also what weir wouldn't choose, if the
+// provider gave it a value.
+func Given(name string, a *schema.Attribute, v cty.Value, top bool) bool {
+	return Settable(name, a, v, top) || a.Optional && !v.IsNull()
+}
+
+// Resource writes a resource block for an object of the block's implied type, or for a
+// configuration of it. Provider is the value of the provider argument, or empty.
+func Resource(name addr.Name, provider string, b *schema.Block, object cty.Value, choose Choice) string {
 	object, _ = object.UnmarkDeep()
 	f := hclwrite.NewEmptyFile()
 	block := f.Body().AppendNewBlock("resource", []string{name.Type, name.Name})
 	if provider != "" {
 		block.Body().SetAttributeRaw("provider", raw(provider))
 	}
-	body(block.Body(), b, object, true)
+	choose.body(block.Body(), b, object, true)
 	return strings.TrimSpace(string(hclwrite.Format(f.Bytes())))
 }
 
@@ -72,13 +82,13 @@ func Import(to addr.Name, provider string, identity cty.Value) string {
 }
 
 // body writes attributes, those of the block first, then nested blocks.
-func body(out *hclwrite.Body, b *schema.Block, object cty.Value, top bool) {
+func (c Choice) body(out *hclwrite.Body, b *schema.Block, object cty.Value, top bool) {
 	for _, name := range b.Names() {
 		a := b.Attributes[name]
-		if a == nil || !settable(name, a, top) {
+		if a == nil || !c(name, a, object.GetAttr(name), top) {
 			continue
 		}
-		out.SetAttributeRaw(name, attribute(a, object.GetAttr(name)))
+		out.SetAttributeRaw(name, c.attribute(a, object.GetAttr(name)))
 	}
 	for _, name := range b.Names() {
 		nested := b.Blocks[name]
@@ -92,7 +102,7 @@ func body(out *hclwrite.Body, b *schema.Block, object cty.Value, top bool) {
 		switch nested.Nesting {
 		case schema.Single, schema.Group:
 			if nested.Nesting == schema.Single || !unset(v) {
-				body(out.AppendNewBlock(name, nil).Body(), nested.Block, v, false)
+				c.body(out.AppendNewBlock(name, nil).Body(), nested.Block, v, false)
 			}
 		default:
 			for it := v.ElementIterator(); it.Next(); {
@@ -101,16 +111,15 @@ func body(out *hclwrite.Body, b *schema.Block, object cty.Value, top bool) {
 				if nested.Nesting == schema.Map {
 					labels = []string{key.AsString()}
 				}
-				body(out.AppendNewBlock(name, labels).Body(), nested.Block, element, false)
+				c.body(out.AppendNewBlock(name, labels).Body(), nested.Block, element, false)
 			}
 		}
 	}
 }
 
-// settable reports whether a configuration sets the attribute: those that the
-// provider alone computes aren't, nor old ones, unless required, and the id
-// that old providers let it set.
-func settable(name string, a *schema.Attribute, top bool) bool {
+// Settable is everything that a configuration may set: no attribute that only the provider
+// computes, no deprecated one unless required, and not the id that old providers let it set.
+func Settable(name string, a *schema.Attribute, _ cty.Value, top bool) bool {
 	switch {
 	case a.Required:
 		return true
@@ -132,7 +141,7 @@ func unset(v cty.Value) bool {
 
 // attribute is the expression for an attribute. Anything that isn't reported is empty, with a
 // comment that says why; what isn't set is null, so that people see what could be.
-func attribute(a *schema.Attribute, v cty.Value) hclwrite.Tokens {
+func (c Choice) attribute(a *schema.Attribute, v cty.Value) hclwrite.Tokens {
 	note := ""
 	if a.WriteOnly {
 		note = " write-only"
@@ -146,7 +155,7 @@ func attribute(a *schema.Attribute, v cty.Value) hclwrite.Tokens {
 		}
 		return raw("null" + note)
 	case a.Nested != nil:
-		return nested(a.Nested, v)
+		return c.nested(a.Nested, v)
 	}
 	return value(v)
 }
@@ -163,7 +172,7 @@ func empty(a *schema.Attribute) string {
 }
 
 // nested is the expression for objects with attributes of their own.
-func nested(o *schema.Object, v cty.Value) hclwrite.Tokens {
+func (c Choice) nested(o *schema.Object, v cty.Value) hclwrite.Tokens {
 	one := func(v cty.Value) hclwrite.Tokens {
 		names := make([]string, 0, len(o.Attributes))
 		for name := range o.Attributes {
@@ -173,10 +182,10 @@ func nested(o *schema.Object, v cty.Value) hclwrite.Tokens {
 		var items []hclwrite.ObjectAttrTokens
 		for _, name := range names {
 			a := o.Attributes[name]
-			if !settable(name, a, false) {
+			if !c(name, a, v.GetAttr(name), false) {
 				continue
 			}
-			items = append(items, hclwrite.ObjectAttrTokens{Name: hclwrite.TokensForIdentifier(name), Value: attribute(a, v.GetAttr(name))})
+			items = append(items, hclwrite.ObjectAttrTokens{Name: hclwrite.TokensForIdentifier(name), Value: c.attribute(a, v.GetAttr(name))})
 		}
 		return hclwrite.TokensForObject(items)
 	}

@@ -72,7 +72,7 @@ func TestResource(t *testing.T) {
 		"many":  cty.ListVal([]cty.Value{in("2"), in("3")}),
 		"named": cty.MapVal(map[string]cty.Value{"n": in("4")}),
 	})
-	got := Resource(addr.Name{Mode: addr.Managed, Type: "sim_thing", Name: "t"}, "sim.other", b, object)
+	got := Resource(addr.Name{Mode: addr.Managed, Type: "sim_thing", Name: "t"}, "sim.other", b, object, Settable)
 	want := `resource "sim_thing" "t" {
   provider = sim.other
   name     = "$${n}"
@@ -133,5 +133,24 @@ func TestFile(t *testing.T) {
 	want = "# __generated__ by weir\n# Please review these resources and move them into your main configuration files.\n\n# __generated__ by weir\n" + want + "\n\n# __generated__ by weir from \"i \\\"2\\\"\"\nother\n"
 	if file != want {
 		t.Errorf("got:\n%s", file)
+	}
+}
+
+// A provider may set what weir would leave out.
+func TestGiven(t *testing.T) {
+	b := &schema.Block{Attributes: map[string]*schema.Attribute{
+		"id":  {Type: cty.String, Optional: true, Computed: true},
+		"old": {Type: cty.String, Optional: true, Deprecated: true},
+		"arn": {Type: cty.String, Computed: true},
+		"set": {Type: cty.String, Optional: true},
+	}}
+	config := cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal("i"), "old": cty.NullVal(cty.String), "arn": cty.NullVal(cty.String), "set": cty.NullVal(cty.String)})
+	got := Resource(addr.Name{Mode: addr.Managed, Type: "sim_thing", Name: "t"}, "", b, config, Given)
+	want := `resource "sim_thing" "t" {
+  id  = "i"
+  set = null
+}`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -102,7 +102,17 @@ func (r *run) generate(t *promise.Task, a addr.Instance, target *importTarget) (
 			provider += "." + use.Alias
 		}
 	}
-	return configgen.Resource(a.Name, provider, o.Subject.Schema.Block, o.now.Value)
+	block, object, choose := o.Subject.Schema.Block, o.now.Value, configgen.Choice(configgen.Settable)
+	if r.ProvidersGenerate {
+		config, given, diags := o.Conn.Configuration(r.calls.ctx, a.Name.Type, block, object)
+		if !t.Report(diags...) {
+			return ""
+		}
+		if given {
+			object, choose = config, configgen.Given
+		}
+	}
+	return configgen.Resource(a.Name, provider, block, object, choose)
 }
 
 // lookup is an object for an import target without configuration.

@@ -41,6 +41,8 @@ type Meaning struct {
 	// CreationsDontTrigger: what is created doesn't replace what names it in
 	// replace_triggered_by.
 	CreationsDontTrigger bool
+	// ProvidersGenerate: providers that can write the configuration of an imported object.
+	ProvidersGenerate bool
 }
 
 // Options choose what a plan is for.

@@ -200,7 +200,17 @@ func (a *asking) found(name string, r provider.ListResult, number int) (*plan.Fo
 	if a.Generate {
 		resource := addr.Name{Mode: addr.Managed, Type: a.instance.Addr.Name.Type, Name: name + "_" + strconv.Itoa(number)}
 		from := a.provider()
-		found.Resource = configgen.Resource(resource, from, a.of.Block, found.Object)
+		object, choose := found.Object, configgen.Choice(configgen.Settable)
+		if !object.IsNull() {
+			config, given, diags := a.conn.Configuration(a.Context, resource.Type, a.of.Block, object)
+			if diags.HasErrors() {
+				return nil, diags
+			}
+			if given {
+				object, choose = config, configgen.Given
+			}
+		}
+		found.Resource = configgen.Resource(resource, from, a.of.Block, object, choose)
 		found.Import = configgen.Import(resource, from, found.Identity)
 	}
 	return found, nil

@@ -36,8 +36,8 @@ type Provider struct {
 	Actions     map[string]*Type
 	Lists       map[string]*Type
 	Functions   map[string]Function
-	// PlanDestroy and MoveState are declared as they are here.
-	PlanDestroy, MoveState bool
+	// PlanDestroy, MoveState and GenerateConfig are declared as they are here.
+	PlanDestroy, MoveState, GenerateConfig bool
 	// Batches is how many requests one call may have, of any type. The calls are counted as
 	// ReadMany, PlanMany and ApplyMany, what is in them as calls by themselves.
 	Batches provider.Batches
@@ -100,6 +100,8 @@ func (p *Provider) Schemas() *provider.Schemas {
 		Functions:   map[string]*provider.Function{},
 		PlanDestroy: p.PlanDestroy,
 		MoveState:   p.MoveState,
+
+		GenerateConfig: p.GenerateConfig,
 	}
 	for name, f := range p.Functions {
 		s.Functions[name] = &f.Function

@@ -204,6 +204,14 @@ func (i *instance) Move(ctx context.Context, r provider.MoveRequest) provider.Mo
 	return provider.MoveResponse{Diags: diags}
 }
 
+func (i *instance) GenerateConfig(ctx context.Context, typ string, object cty.Value) (cty.Value, diag.List) {
+	t, diags := i.begin(ctx, "GenerateConfig", i.Resources, typ, object, true)
+	if diags.HasErrors() || t.Generate == nil {
+		return cty.NilVal, diags
+	}
+	return t.Generate(object)
+}
+
 func (i *instance) ReadData(ctx context.Context, r provider.ReadDataRequest) provider.ReadDataResponse {
 	t, diags := i.begin(ctx, "ReadData", i.DataSources, r.Type, r.Config, true)
 	if diags.HasErrors() {

@@ -29,11 +29,13 @@ type Type struct {
 	// UpgradeIdentity is given the stored identity and its version.
 	UpgradeIdentity func(version int64, json []byte) (cty.Value, diag.List)
 
-	Read     func(provider.ReadRequest) provider.ReadResponse
-	Plan     func(provider.PlanRequest) provider.PlanResponse
-	Apply    func(provider.ApplyRequest) provider.ApplyResponse
-	Import   func(provider.ImportRequest) provider.ImportResponse
-	Move     func(provider.MoveRequest) provider.MoveResponse
+	Read   func(provider.ReadRequest) provider.ReadResponse
+	Plan   func(provider.PlanRequest) provider.PlanResponse
+	Apply  func(provider.ApplyRequest) provider.ApplyResponse
+	Import func(provider.ImportRequest) provider.ImportResponse
+	Move   func(provider.MoveRequest) provider.MoveResponse
+	// Generate is given an object and returns its configuration.
+	Generate func(object cty.Value) (cty.Value, diag.List)
 	ReadData func(provider.ReadDataRequest) provider.ReadDataResponse
 	Open     func(config cty.Value) provider.OpenResponse
 	Renew    func(private []byte) provider.OpenResponse

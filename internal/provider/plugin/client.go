@@ -74,6 +74,7 @@ var repeatable = map[string]bool{
 	tfplugin6.Provider_PlanResourceChange_FullMethodName:              true,
 	tfplugin6.Provider_ImportResourceState_FullMethodName:             true,
 	tfplugin6.Provider_MoveResourceState_FullMethodName:               true,
+	tfplugin6.Provider_GenerateResourceConfig_FullMethodName:          true,
 	tfplugin6.Provider_ReadDataSource_FullMethodName:                  true,
 	tfplugin6.Provider_CallFunction_FullMethodName:                    true,
 }
@@ -435,6 +436,20 @@ func (c *client) Move(ctx context.Context, r provider.MoveRequest) provider.Move
 	}
 	out.Diags = x.diags
 	return out
+}
+
+func (c *client) GenerateConfig(ctx context.Context, typ string, object cty.Value) (cty.Value, diag.List) {
+	x := c.begin("GenerateResourceConfig", addr.Managed, typ)
+	req := &tfplugin6.GenerateResourceConfig_Request{TypeName: typ, State: x.encode(object)}
+	if x.failed() {
+		return cty.NilVal, x.diags
+	}
+	resp, err := c.rpc.GenerateResourceConfig(ctx, req)
+	if !x.answered(err, resp.GetDiagnostics()) || x.failed() {
+		return cty.NilVal, x.diags
+	}
+	config := x.decode(resp.Config)
+	return config, x.diags
 }
 
 func (c *client) ReadData(ctx context.Context, r provider.ReadDataRequest) provider.ReadDataResponse {

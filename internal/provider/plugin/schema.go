@@ -129,6 +129,8 @@ func (t *translation) schemas(r *tfplugin6.GetProviderSchema_Response) *provider
 		Functions:   t.functions(r.Functions),
 		PlanDestroy: capabilities.GetPlanDestroy(),
 		MoveState:   capabilities.GetMoveResourceState(),
+
+		GenerateConfig: capabilities.GetGenerateResourceConfig(),
 	}
 	if r.Provider != nil {
 		t.where = "the provider configuration"

@@ -455,6 +455,14 @@ func (l *Lent) Move(ctx context.Context, r provider.MoveRequest) provider.MoveRe
 	return p.Move(ctx, r)
 }
 
+func (l *Lent) GenerateConfig(ctx context.Context, typ string, object cty.Value) (cty.Value, diag.List) {
+	p, diags := l.use(ctx)
+	if p == nil {
+		return cty.NilVal, diags
+	}
+	return p.GenerateConfig(ctx, typ, object)
+}
+
 func (l *Lent) ReadData(ctx context.Context, r provider.ReadDataRequest) provider.ReadDataResponse {
 	p, diags := l.use(ctx)
 	if p == nil {
