@@ -544,3 +544,27 @@ func TestManyElements(t *testing.T) {
 	compare(t, PlanValid(s, prior, config, planned), "")
 	compare(t, Compatible(s, planned, prior), "")
 }
+
+// Nothing that a provider computes is planned as null for a data source that is read later.
+func TestPlannedDataInside(t *testing.T) {
+	inner := map[string]*schema.Attribute{"set": {Type: cty.String, Optional: true}, "found": {Type: cty.String, Computed: true}}
+	for _, nesting := range []schema.Nesting{schema.List, schema.Set, schema.Map} {
+		b := &schema.Block{Attributes: map[string]*schema.Attribute{"parts": {Optional: true, Nested: &schema.Object{Nesting: nesting, Attributes: inner}}}}
+		part := cty.ObjectVal(map[string]cty.Value{"set": cty.StringVal("a"), "found": cty.NullVal(cty.String)})
+		var parts cty.Value
+		switch nesting {
+		case schema.List:
+			parts = cty.ListVal([]cty.Value{part})
+		case schema.Set:
+			parts = cty.SetVal([]cty.Value{part})
+		default:
+			parts = cty.MapVal(map[string]cty.Value{"k": part})
+		}
+		planned := PlannedDataObject(b, cty.ObjectVal(map[string]cty.Value{"parts": parts}))
+		for it := planned.GetAttr("parts").ElementIterator(); it.Next(); {
+			if _, v := it.Element(); v.GetAttr("found").IsKnown() {
+				t.Errorf("nesting %d: %#v", nesting, planned)
+			}
+		}
+	}
+}

@@ -53,11 +53,16 @@ func Sensitive(res *program.Resource, stored *state.Object, config resourceconfi
 }
 
 // Shown lists what is sensitive of an object. Anything that is write-only isn't shown anyhow,
-// whether it is sensitive or not.
+// whether it is sensitive or not. A part of something sensitive isn't listed again: OpenTofu stores
+// such paths, so a state of it would differ from the plan.
 func Shown(b *schema.Block, v cty.Value) []cty.Path {
+	var last cty.Path
 	return slices.DeleteFunc(resourceconfig.SensitivePaths(v), func(p cty.Path) bool {
-		a := contract.AttributeAt(b, p)
-		return a != nil && a.WriteOnly
+		if a := contract.AttributeAt(b, p); a != nil && a.WriteOnly || last != nil && p.HasPrefix(last) {
+			return true
+		}
+		last = p
+		return false
 	})
 }
 
