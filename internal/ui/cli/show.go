@@ -152,7 +152,8 @@ func (e *env) showPlanFile(ctx context.Context, content planfile.Content, diags 
 }
 
 func (e *env) showState(ctx context.Context, s *state.Snapshot) int {
-	if s == nil {
+	none := s == nil
+	if none {
 		s = state.Empty()
 	}
 	var schemas map[addr.Provider]*provider.Schemas
@@ -164,8 +165,12 @@ func (e *env) showState(ctx context.Context, s *state.Snapshot) int {
 		}
 	}
 	return e.Result("state", func() ([]byte, error) { return jsonstate.Marshal(s, schemas) }, func() int {
-		if s.IsEmpty() {
+		switch {
+		case none:
 			e.Say("No state.\n")
+			return 0
+		case s.IsEmpty():
+			e.Say("The state file is empty. No resources are represented.\n")
 			return 0
 		}
 		return e.Written(view.State(e.Out, s, schemas, e.Viewing()))

@@ -6,6 +6,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/schema"
+	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/plan"
 )
 
@@ -30,18 +31,10 @@ func (d differ) block(p pair, b *schema.Block) *Node {
 			action = combine(action, n.Action)
 		}
 	}
-	for name, nested := range b.Blocks {
-		c := p.child(present(before[name]), present(after[name]), cty.GetAttrStep{Name: name})
-		if g := d.group(name, c, nested); g != nil {
-			out.groups = append(out.groups, g)
-			action = combine(action, g.action)
-		}
-	}
-	sort.Slice(out.groups, func(i, j int) bool { return out.groups[i].name < out.groups[j].name })
 	// A write-only argument has no value to compare: it is shown with whatever
-	// happens to the object, or when it forces a replacement.
-	for name, a := range b.Attributes {
-		if a.WriteOnly {
+	// happens to the object or its attributes, or when it forces a replacement.
+	for _, name := range b.Names() {
+		if a := b.Attributes[name]; a != nil && a.WriteOnly {
 			c := p.child(cty.NilVal, cty.NilVal, cty.GetAttrStep{Name: name})
 			of := action
 			if of == plan.NoOp && c.replace.ends() {
@@ -51,6 +44,15 @@ func (d differ) block(p pair, b *schema.Block) *Node {
 			action = combine(action, of)
 		}
 	}
+	for name, nested := range b.Blocks {
+		c := p.child(present(before[name]), present(after[name]), cty.GetAttrStep{Name: name})
+		out.lists = out.lists || c.before != cty.NilVal || c.after != cty.NilVal
+		if g := d.group(name, c, nested); g != nil {
+			out.groups = append(out.groups, g)
+			action = combine(action, g.action)
+		}
+	}
+	sort.Slice(out.groups, func(i, j int) bool { return out.groups[i].name < out.groups[j].name })
 	return p.node(action, out)
 }
 
@@ -84,7 +86,15 @@ func (d differ) nested(p pair, o *schema.Object) *Node {
 	if n := d.hidden(p, compare); n != nil {
 		return n
 	}
-	if n := d.unknown(p, compare); n != nil {
+	before := compare
+	if o.Nesting == schema.Single || o.Nesting == schema.Group {
+		// Its attributes don't go away: each becomes known with the object.
+		before = func(p pair) *Node {
+			p.after = unknownAttributes(o)
+			return d.nestedObject(p, o)
+		}
+	}
+	if n := d.unknown(p, before); n != nil {
 		return n
 	}
 	one := func(p pair) *Node { return d.nestedObject(p, o) }
@@ -98,6 +108,18 @@ func (d differ) nested(p pair, o *schema.Object) *Node {
 		return d.keyed(p, one, true)
 	}
 	return one(p)
+}
+
+// unknownAttributes is an object of which no attribute is known.
+func unknownAttributes(o *schema.Object) cty.Value {
+	values := map[string]cty.Value{}
+	for name, a := range o.Attributes {
+		values[name] = cty.UnknownVal(a.ImpliedType())
+		if a.Sensitive {
+			values[name] = values[name].Mark(value.Sensitive)
+		}
+	}
+	return cty.ObjectVal(values)
 }
 
 func (d differ) nestedObject(p pair, o *schema.Object) *Node {

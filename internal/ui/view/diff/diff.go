@@ -105,6 +105,18 @@ func (t *trail) ends() bool {
 	return t != nil && slices.ContainsFunc(t.paths, func(p cty.Path) bool { return len(p) == t.depth })
 }
 
+// below leaves out the paths that lead exactly here.
+func (t *trail) below() *trail {
+	if !t.ends() {
+		return t
+	}
+	longer := slices.DeleteFunc(slices.Clone(t.paths), func(p cty.Path) bool { return len(p) == t.depth })
+	if len(longer) == 0 {
+		return nil
+	}
+	return &trail{longer, t.depth}
+}
+
 func (t *trail) step(s cty.PathStep) *trail {
 	if t == nil {
 		return nil
@@ -294,6 +306,10 @@ func (d differ) hidden(p pair, compare func(pair) *Node) *Node {
 	}
 	inner := p
 	inner.before, inner.after = bare(p.before), bare(p.after)
+	if beforeHidden && afterHidden {
+		// What is hidden with the whole may also be marked by itself, on one side only.
+		inner.before, inner.after = uncovered(p.before), uncovered(p.after)
+	}
 	n := compare(inner)
 	action := n.Action
 	if action == plan.NoOp && beforeHidden != afterHidden {
@@ -314,6 +330,14 @@ func bare(v cty.Value) cty.Value {
 	return v
 }
 
+func uncovered(v cty.Value) cty.Value {
+	if v == cty.NilVal {
+		return v
+	}
+	v, _ = v.UnmarkDeep()
+	return v
+}
+
 // unknown answers with a node for a value that isn't known yet, or nil.
 func (d differ) unknown(p pair, compare func(pair) *Node) *Node {
 	if p.after == cty.NilVal || p.after.IsKnown() {
@@ -325,7 +349,8 @@ func (d differ) unknown(p pair, compare func(pair) *Node) *Node {
 	if p.before == cty.NilVal {
 		return p.node(plan.Create, &later{})
 	}
-	return p.node(plan.Update, &later{before: compare(pair{before: p.before})})
+	// The whole says that it forces a replacement; the old value doesn't repeat it.
+	return p.node(plan.Update, &later{before: compare(pair{before: p.before, replace: p.replace.below()})})
 }
 
 func (d differ) scalar(p pair) *Node {

@@ -406,6 +406,9 @@ func isWord(name string) bool {
 type block struct {
 	attributes map[string]*Node
 	groups     []*group
+	// lists: there are lists of blocks, maybe without a block. Braces then have lines of their own,
+	// as programs know them.
+	lists bool
 }
 
 // A group is the blocks of one type.
@@ -424,7 +427,7 @@ type labelled struct {
 }
 
 func (bl *block) text(n *Node, indent int, o Options) string {
-	if len(bl.attributes) == 0 && len(bl.groups) == 0 {
+	if len(bl.attributes) == 0 && len(bl.groups) == 0 && !bl.lists {
 		return "{}" + o.replacement(n.replace)
 	}
 	part := o.inner()

@@ -26,7 +26,24 @@ func common(before, after []string) []match {
 	for i := 0; endB+i < len(before); i++ {
 		out = append(out, match{endB + i, endA + i})
 	}
-	return out
+	return earliest(before, after, out)
+}
+
+// earliest moves matches to the first elements that are equal. Of several equal elements the first
+// one stays, as in OpenTofu.
+func earliest(before, after []string, common []match) []match {
+	i, j := 0, 0
+	for n, m := range common {
+		for before[i] != before[m.before] {
+			i++
+		}
+		for after[j] != after[m.after] {
+			j++
+		}
+		common[n] = match{i, j}
+		i, j = i+1, j+1
+	}
+	return common
 }
 
 // middle is Myers' greedy algorithm. It keeps the furthest reaching points of

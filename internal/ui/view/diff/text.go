@@ -174,6 +174,11 @@ func linesOf(s string) []string {
 func asJSON(n *Node, before, after *string, indent int, o Options) (string, bool) {
 	from, okBefore := decodeJSON(before)
 	to, okAfter := decodeJSON(after)
+	if n.Action == plan.Update && (okBefore && from != cty.NilVal) != (okAfter && to != cty.NilVal) {
+		// One of them holds JSON: each has its own form.
+		change := &typeChange{&Node{Action: plan.Delete, body: &text{before: before}}, &Node{Action: plan.Create, body: &text{after: after}}}
+		return change.text(n, indent, o), true
+	}
 	if !okBefore || !okAfter || from == cty.NilVal && to == cty.NilVal {
 		return "", false
 	}
