@@ -248,6 +248,9 @@ SEED ?= $(COMMIT_SEED)
 versus-histories: build ## play random histories beside another engine, PEER=BINARY; N=100, SEED (of the commit), VERSUS=FLAGS
 	go run ./test/differential -peer $(PEER) -n $(N) -seed $(SEED) $(VERSUS)
 
+versus-texts: build ## compare the text of random plans with another engine, PEER=BINARY; N=500 SEED=1 VERSUS=FLAGS
+	go run ./test/differential -texts -peer $(PEER) -n $(N) -seed $(SEED) $(VERSUS)
+
 REPOS ?=
 AWS_MIRROR ?= $(MIRROR)
 aws-modules: build ## public AWS modules beside another engine: REPOS=CLONES PEER=BINARY, AWS_MIRROR=DIR with hashicorp/aws; ONLY=engine and RUN=REGEXP narrow it

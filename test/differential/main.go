@@ -23,6 +23,7 @@ var (
 	cases    = flag.Int("n", 100, "how many histories are played")
 	first    = flag.Uint64("seed", 1, "the seed of the first one")
 	grids    = flag.Bool("grids", false, "play histories with references between single instances")
+	asTexts  = flag.Bool("texts", false, "compare the text of plans of random types")
 	parallel = flag.Int("p", 1, "how many are played at once")
 	cacheDir = flag.String("cache", ".cache/versus", "where the reference's results are kept; empty for nowhere")
 	outDir   = flag.String("out", ".cache/versus-found", "where reproductions are written")
@@ -84,6 +85,9 @@ func run() (ok bool, err error) {
 	}
 	fmt.Printf("%s beside %s, seeds %d to %d\n", weir.version, peer.version, *first, *first+uint64(*cases)-1)
 	t := &tally{match: m, kinds: map[string][]uint64{}, known: map[string]int{}}
+	if *asTexts {
+		return t.texts(), nil
+	}
 	return t.all(), nil
 }
 
@@ -97,6 +101,7 @@ type tally struct {
 	kinds  map[string][]uint64 // of these, with seeds
 	known  map[string]int      // histories, by what explains a difference
 	broken int                 // histories that could not be played
+	lines  int                 // of texts
 }
 
 func (t *tally) all() bool {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io/fs"
 	"maps"
 	"os"
@@ -86,25 +87,31 @@ type cached struct {
 	dir, version string
 }
 
-func (c *cached) play(before world, step simtest.Step) (o outcome, err error) {
-	if c.dir == "" {
-		return c.player.play(before, step)
+func (c *cached) play(before world, step simtest.Step) (outcome, error) {
+	return remember(c.dir, c.key(before, step), func() (outcome, error) { return c.player.play(before, step) })
+}
+
+// remember returns what was stored in a directory by a key, or computes and stores it. Without
+// a directory nothing is stored.
+func remember[T any](dir, key string, compute func() (T, error)) (v T, err error) {
+	if dir == "" {
+		return compute()
 	}
-	file := filepath.Join(c.dir, c.key(before, step))
+	file := filepath.Join(dir, key)
 	data, err := os.ReadFile(file)
-	if err == nil && unpack(data, &o) == nil {
-		return o, nil
+	if err == nil && unpack(data, &v) == nil {
+		return v, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return o, err
+		return v, err
 	}
-	if o, err = c.player.play(before, step); err != nil {
-		return o, err
+	if v, err = compute(); err != nil {
+		return v, err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return o, err
+		return v, err
 	}
-	return o, os.WriteFile(file, pack(o), 0o644)
+	return v, os.WriteFile(file, pack(v), 0o644)
 }
 
 func (c *cached) key(before world, step simtest.Step) string {
@@ -114,11 +121,15 @@ func (c *cached) key(before world, step simtest.Step) string {
 		fmt.Fprintf(h, "%s %d\n%s", name, len(before[name]), before[name])
 	}
 	h.Write(simtest.Case{step}.Text(""))
+	return fileOf(h)
+}
+
+func fileOf(h hash.Hash) string {
 	sum := fmt.Sprintf("%x", h.Sum(nil)[:16])
 	return filepath.Join(sum[:2], sum)
 }
 
-func pack(o outcome) []byte {
+func pack(o any) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	if err := errors.Join(json.NewEncoder(z).Encode(o), z.Close()); err != nil {
@@ -127,7 +138,7 @@ func pack(o outcome) []byte {
 	return b.Bytes()
 }
 
-func unpack(data []byte, o *outcome) error {
+func unpack(data []byte, o any) error {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return err

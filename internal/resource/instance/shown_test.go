@@ -10,7 +10,7 @@ import (
 	"weir.dev/weir/internal/resource/instance"
 )
 
-// What is inside of something sensitive isn't sensitive once more: states of OpenTofu name both.
+// A sensitive part of something sensitive isn't listed again: states of OpenTofu name both.
 func TestShown(t *testing.T) {
 	b := &schema.Block{Attributes: map[string]*schema.Attribute{
 		"a": {Optional: true, Sensitive: true, Nested: &schema.Object{Nesting: schema.Single, Attributes: map[string]*schema.Attribute{

@@ -307,7 +307,7 @@ func (d differ) hidden(p pair, compare func(pair) *Node) *Node {
 	inner := p
 	inner.before, inner.after = bare(p.before), bare(p.after)
 	if beforeHidden && afterHidden {
-		// What is hidden with the whole may also be marked by itself, on one side only.
+		// A part that is hidden with the whole may have a mark of its own, on one side only.
 		inner.before, inner.after = uncovered(p.before), uncovered(p.after)
 	}
 	n := compare(inner)

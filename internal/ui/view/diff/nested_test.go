@@ -94,7 +94,7 @@ func TestBecomesJSON(t *testing.T) {
 	}
 }
 
-// What is below an unknown value may force a replacement; the value itself says it once.
+// A part of an unknown value may force a replacement; the value itself says it once.
 func TestForcedOnce(t *testing.T) {
 	b := &schema.Block{Attributes: map[string]*schema.Attribute{
 		"name": {Type: cty.String, Computed: true},

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// A seed always draws the same case, and its configuration can be read.
+func TestDrawText(t *testing.T) {
+	for seed := range uint64(200) {
+		c, again := drawText(seed), drawText(seed)
+		if c.config != again.config || !bytes.Equal(c.state, again.state) || !bytes.Equal(c.script, again.script) {
+			t.Fatalf("seed %d draws two cases", seed)
+		}
+		if _, diags := hclsyntax.ParseConfig([]byte(c.config), "main.tf", hcl.InitialPos); diags.HasErrors() {
+			t.Fatalf("seed %d: %s\n%s", seed, diags, c.config)
+		}
+	}
+}
+
+// A known difference is taken out, and nothing else is.
+func TestKnownTexts(t *testing.T) {
+	const end = "      ~ c = [\n          - {\n              - d = 1\n            },\n        ] -> (known after apply) # forces replacement"
+	peer := strings.Split("      ~ a = 1 # forces replacement -> (known after apply) # forces replacement\n"+strings.Replace(end, "- {", "- { # forces replacement", 1), "\n")
+	weir := strings.Split("      ~ a = 1 -> (known after apply) # forces replacement\n"+end, "\n")
+	explained := map[string]bool{}
+	w, p := knownTexts(weir, peer, explained)
+	if !slices.Equal(w, p) || !explained["An unknown value forces a replacement once"] {
+		t.Errorf("not explained: %q beside %q", w, p)
+	}
+	weir[0] = strings.Replace(weir[0], "1", "2", 1)
+	if w, p = knownTexts(weir, peer, explained); slices.Equal(w, p) {
+		t.Error("another value is explained")
+	}
+	weir[0] = strings.TrimSuffix(weir[0], forces)
+	if w, p = knownTexts(weir, peer, explained); slices.Equal(w, p) {
+		t.Error("a missing replacement is explained")
+	}
+}
