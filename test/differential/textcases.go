@@ -644,6 +644,8 @@ func storedObject(name string, b blockShape, v cty.Value) any {
 		}
 		secrets = append(secrets, steps)
 	}
+	// Paths come in the order of a Go map.
+	slices.SortFunc(secrets, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	return map[string]any{
 		"mode": "managed", "type": name, "name": "x", "provider": `provider["registry.opentofu.org/weir/sim"]`,
 		"instances": []any{map[string]any{"schema_version": 0, "attributes": json.RawMessage(data), "sensitive_attributes": secrets}},

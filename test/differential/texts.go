@@ -206,6 +206,9 @@ func withoutWarnings(lines []string) (out []string) {
 
 const forces = " # forces replacement"
 
+// closing ends a value of several lines.
+var closing = regexp.MustCompile(`^ *([\]})]|EOT)$`)
+
 // forcedOnce leaves the remark about a replacement out of the old value, where the unknown one
 // has it too.
 func forcedOnce(lines []string) []string {
@@ -218,6 +221,9 @@ func forcedOnce(lines []string) []string {
 		}
 		if own, ok := strings.CutSuffix(old, forces); ok {
 			lines[i] = own + unknown
+			continue
+		}
+		if !closing.MatchString(old) {
 			continue
 		}
 		// The value has several lines: the first one begins where the last one does.

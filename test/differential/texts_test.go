@@ -33,6 +33,12 @@ func TestKnownTexts(t *testing.T) {
 	if !slices.Equal(w, p) || !explained["An unknown value forces a replacement once"] {
 		t.Errorf("not explained: %q beside %q", w, p)
 	}
+	last := len(weir) - 1
+	weir[last] = strings.TrimSuffix(weir[last], forces)
+	if w, p = knownTexts(weir, peer, explained); slices.Equal(w, p) {
+		t.Error("a missing replacement of several lines is explained")
+	}
+	weir[last] += forces
 	weir[0] = strings.Replace(weir[0], "1", "2", 1)
 	if w, p = knownTexts(weir, peer, explained); slices.Equal(w, p) {
 		t.Error("another value is explained")
