@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -437,8 +438,12 @@ func (s texts) partly(v cty.Value) cty.Value {
 	if v.IsNull() || !s.chance(2) {
 		return v
 	}
+	// Objects are walked in the order of a Go map, so the path decides.
+	salt := s.Uint64()
 	out, err := cty.Transform(v, func(p cty.Path, v cty.Value) (cty.Value, error) {
-		if len(p) > 0 && !v.IsNull() && v.Type().IsPrimitiveType() && s.chance(3) {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%d %#v", salt, p)
+		if len(p) > 0 && !v.IsNull() && v.Type().IsPrimitiveType() && h.Sum64()%3 == 0 {
 			return cty.UnknownVal(v.Type()), nil
 		}
 		return v, nil
