@@ -60,8 +60,6 @@ type server struct {
 type settings struct {
 	// Providers says whether providers check their configurations when a file is saved.
 	Providers *bool `json:"providers"`
-	// Hints says whether hints with values are shown within lines.
-	Hints *bool `json:"inlayHints"`
 }
 
 func isSet(b *bool) bool { return b == nil || *b }

@@ -361,50 +361,11 @@ type SemanticTokens struct {
 	Data []int `json:"data"`
 }
 
-// DocumentLink leads from a part of a document to a page or file.
-type DocumentLink struct {
-	Range   Range  `json:"range"`
-	Target  string `json:"target"`
-	Tooltip string `json:"tooltip,omitempty"`
-}
-
-// InlayHint is text that the editor shows within a line.
-type InlayHint struct {
-	Position    Position `json:"position"`
-	Label       string   `json:"label"`
-	Kind        int      `json:"kind,omitempty"`
-	PaddingLeft bool     `json:"paddingLeft,omitempty"`
-	Tooltip     string   `json:"tooltip,omitempty"`
-}
-
-// CodeLens is a line of text above a block, with what it does.
-type CodeLens struct {
-	Range   Range    `json:"range"`
-	Command *Command `json:"command,omitempty"`
-}
-
 // Command is something that the editor or the server runs.
 type Command struct {
 	Title     string `json:"title"`
 	Command   string `json:"command"`
 	Arguments []any  `json:"arguments,omitempty"`
-}
-
-// ExecuteParams run a command of the server.
-type ExecuteParams struct {
-	Command   string            `json:"command"`
-	Arguments []json.RawMessage `json:"arguments"`
-}
-
-// ShowMessageParams show people a message; Type 1 is an error, 3 information.
-type ShowMessageParams struct {
-	Type    int    `json:"type"`
-	Message string `json:"message"`
-}
-
-// CancelParams end a request.
-type CancelParams struct {
-	ID json.RawMessage `json:"id"`
 }
 
 // FoldersChange are folders that were opened and closed.
