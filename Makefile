@@ -135,9 +135,11 @@ HISTORIES ?= 10000
 HOURS ?= 0
 SOAK ?= 1
 GRIDS ?= 20000
-soak: ## simulated histories with crashes, lost answers and other engines: HISTORIES=10000, or HOURS=8; and with references between instances: GRIDS=20000; SOAK=SEED is the first
+CASES ?= 10000
+soak: ## simulated histories with crashes, lost answers and other engines: HISTORIES=10000, or HOURS=8; with references between instances: GRIDS=20000; and plans and applies without crashes: CASES=10000; SOAK=SEED is the first
 	go test -count=1 -timeout 0 -v -run TestHistories ./internal/testing/simulation -args -seed $(SOAK) -histories $(HISTORIES) -hours $(HOURS)
 	go test -count=1 -timeout 0 -v -run TestGrids ./internal/testing/simtest -args -first $(SOAK) -grids $(GRIDS)
+	go test -count=1 -timeout 0 -run TestRandom ./internal/testing/simtest -args -first $(SOAK) -cases $(CASES)
 
 reference: ## write docs/reference anew, from the table of commands
 	go run ./cmd/reference -pages docs/reference
@@ -300,7 +302,7 @@ ci: ## what must hold before a change lands: make test, then make proofs
 # fuzz TURN=8 has the others in turn, until they have too.
 STEADY := lang/syntax:FuzzParse lang/syntax:FuzzUsual incremental/sourceblocks:FuzzPieces testing/scripttest:FuzzEvaluate state/statefile:FuzzRead plan/planfile:FuzzDecode state/journal:FuzzRead provider/lockfile:FuzzParse
 proofs: ## lint, real providers and servers, simulation, fuzzing, faults: half an hour
-	@scripts/steps lint providers real deployments 'soak GRIDS=2000' 'soak HISTORIES=100 GRIDS=100 SOAK=$(COMMIT_SEED)' 'fuzz FUZZTIME=15s FUZZED="$(STEADY)"' race backends \
+	@scripts/steps lint providers real deployments 'soak GRIDS=2000' 'soak HISTORIES=100 GRIDS=100 CASES=100 SOAK=$(COMMIT_SEED)' 'fuzz FUZZTIME=15s FUZZED="$(STEADY)"' race backends \
 	  "acceptance RUN='echoprovider time'" \
 	  "faults INJECT=250 ENDS=60 RUN='^(plan|apply|destroy|refresh|state|import|taint|workspace|init|fmt)' TABLE=" \
 	  "chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'"

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	cases = flag.Int("cases", 10_000, "how many random cases are tried")
+	cases = flag.Int("cases", 1_500, "how many random cases are tried")
 	first = flag.Uint64("first", 1, "the seed of the first random case")
 	keep  = flag.Bool("keep", false, "keep cases that fail in testdata, made small")
 	stop  = flag.Int("stop", 3, "stop after that many failures")
