@@ -70,7 +70,7 @@ deployments: ## unit tests of durable deployments, which compile parts of Tempor
 real: build ## tests that need the real providers of make providers
 	WEIR_MIRROR=$(MIRROR) go test -count=1 -run 'TestProcesses|TestInstalled' .
 	cd test/libraries && WEIR_MIRROR=$(MIRROR) go test -count=1 ./interop
-	$(MAKE) conformance RUN="$$(cd test/conformance/cases && grep -rlF '[!real-providers]' . | sed 's,^./,^,; s,.txtar$$,$$,' | paste -sd'|')"
+	$(MAKE) conformance RUN="$$(cd test/conformance/cases && grep -rlF '[!real-providers]' . | sed 's,^./,^,; s,.txtar$$,,' | paste -sd'|')"
 
 # What comes from outside: texts, and files that others write.
 # With TURN=8 only eight targets, others for each commit.
