@@ -197,14 +197,6 @@ func (e *editor) replace(name, from, to string) {
 	e.tell("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": e.uri(name), "version": e.version}, "contentChanges": []protocol.Change{{Range: &r, Text: to}}})
 }
 
-func (e *editor) save(name string) {
-	e.t.Helper()
-	if err := os.WriteFile(filepath.Join(e.dir, name), []byte(e.texts[name]), 0o644); err != nil {
-		e.t.Fatal(err)
-	}
-	e.tell("textDocument/didSave", protocol.DocumentParams{TextDocument: protocol.Document{URI: e.uri(name)}})
-}
-
 // position is the place of a byte in a text of ASCII.
 func position(text string, at int) protocol.Position {
 	line := strings.Count(text[:at], "\n")

@@ -72,7 +72,7 @@ func (s *Scope) typeOf(words []string, depth int) (cty.Type, bool) {
 	}
 	p := s.Whole
 	var t cty.Type
-	rest := words[1:]
+	var rest []string
 	named := func(n int) string {
 		if n < len(words) {
 			return words[n]
