@@ -109,8 +109,10 @@ func (d *Directory) Initialize(ctx context.Context, o Initialization, told Initi
 		return diags
 	}
 	i.prog = prog
-	if more = d.CheckMode(ctx); more.HasErrors() {
-		return more
+	if d.modeUnchosen() {
+		if sign := d.signIn(ctx, prog); sign != "" {
+			return detectmode.Stop(sign)
+		}
 	}
 	var current *statebackend.Backend
 	if o.Backend {

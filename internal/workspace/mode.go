@@ -59,6 +59,11 @@ func (d *Directory) evidence(tree *program.Tree, s *state.Snapshot) detectmode.E
 // It reads only files that are here.
 func (d *Directory) TerraformSign(ctx context.Context) string {
 	prog, _ := d.Root()
+	return d.signIn(ctx, prog)
+}
+
+// signIn is TerraformSign for a root module that is compiled, nil for none.
+func (d *Directory) signIn(ctx context.Context, prog *program.Program) string {
 	if prog == nil {
 		return ""
 	}
