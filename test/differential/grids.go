@@ -51,6 +51,10 @@ var ofGrids = []*known{
 		Where: "events plan", Path: "data objects nothing", Peer: "[2-4]", Weir: "1", When: func(finding) bool { return *grids },
 	},
 	{
+		Entry: "Deprecated attributes count where they are named", Reason: "a block is repeated over whole objects",
+		Where: "diags (plan|apply)", Path: "warning " + deprecations, Weir: "0", When: func(finding) bool { return *grids },
+	},
+	{
 		Entry: namedAlone, Reason: "the objects don't use one another",
 		Where: "order apply", When: apartInGrid,
 	},
