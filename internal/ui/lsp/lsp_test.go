@@ -64,6 +64,14 @@ func TestProblems(t *testing.T) {
 	}
 	e.replace("main.tf", "input = \"", "input = local.twice")
 	e.wait("main.tf")
+
+	// An output that is gone is a problem of the caller.
+	e.open("net/main.tf")
+	e.wait("net/main.tf")
+	e.replace("net/main.tf", `output "id"`, `output "ident"`)
+	e.wait("main.tf", "Unsupported attribute")
+	e.replace("net/main.tf", `output "ident"`, `output "id"`)
+	e.wait("main.tf")
 }
 
 // A problem names the declarations that it has to do with.

@@ -94,6 +94,9 @@ func (v *View) Check(ctx context.Context, dir string, ask bool) (*Checked, bool)
 	d := v.directory(u)
 	defer d.Close()
 	config, diags := d.Validated(ctx, workspace.Loading{Declared: true}, testsDir)
+	if ctx.Err() != nil {
+		return nil, false // what is loaded lacks modules: the unit would seem to have no others
+	}
 	if config != nil && config.Tree != nil && config.Tree.Program != nil {
 		u.learn(ctx, config)
 	}
