@@ -8,10 +8,10 @@ import (
 // Text of an editor counts for files that are there, and adds those that were never saved.
 func TestEdited(t *testing.T) {
 	files := Edited{
-		Files: Memory{"a.tf": []byte("saved"), "b.tf": []byte("b")}, Root: "/work",
-		Text: map[string][]byte{"/work/a.tf": []byte("typed"), "/work/new.tf": []byte("new"), "/work/net/x.tf": []byte("x")},
+		Files: Memory{"a.tf": []byte("saved"), "b.tf": []byte("b")}, Root: "/conf",
+		Text: map[string][]byte{"/conf/a.tf": []byte("typed"), "/conf/new.tf": []byte("new"), "/conf/net/x.tf": []byte("x")},
 	}
-	for name, want := range map[string]string{"a.tf": "typed", "./a.tf": "typed", "b.tf": "b", "new.tf": "new", "/work/new.tf": "new", "net/x.tf": "x"} {
+	for name, want := range map[string]string{"a.tf": "typed", "./a.tf": "typed", "b.tf": "b", "new.tf": "new", "/conf/new.tf": "new", "net/x.tf": "x"} {
 		if got, err := files.ReadFile(name); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
