@@ -142,11 +142,15 @@ func choose(field, value string) chromedp.Action {
 	return chromedp.Evaluate(fmt.Sprintf("(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event('input', { bubbles: true })); })()", field, value), nil)
 }
 
-// unfold opens an entry of the history. Positions of entries move while another one opens, so
-// a click by position could miss.
+// unfold opens an entry of the history.
 func unfold(n int) chromedp.Action {
-	summary := fmt.Sprintf("#earlier details:nth-of-type(%d) summary", n)
-	return chromedp.Tasks{chromedp.WaitVisible(summary, chromedp.ByQuery), chromedp.Evaluate(fmt.Sprintf("document.querySelector(%q).click()", summary), nil)}
+	return press(fmt.Sprintf("#earlier details:nth-of-type(%d) summary", n))
+}
+
+// press clicks an element of the history by its node. Entries move while another one opens, and
+// Chromium drops mouse events while it changes the color scheme, so a click by position could miss.
+func press(selector string) chromedp.Action {
+	return chromedp.Tasks{chromedp.WaitVisible(selector, chromedp.ByQuery), chromedp.Evaluate(fmt.Sprintf("document.querySelector(%q).click()", selector), nil)}
 }
 
 func button(choice string) string { return "button[data-choice=" + choice + "]" }
@@ -436,7 +440,7 @@ func TestBefore(t *testing.T) {
 	do(t, ctx, unfold(1), says("#earlier", "- terraform_data.node[2]"),
 		unfold(2), says("#earlier", "Going back would change"),
 		shot(t, "earlier"), scheme("dark"), shot(t, "earlier-dark"), scheme("light"),
-		chromedp.Click("#earlier details button", chromedp.ByQuery), says("h1", "Plan: 0 to add, 0 to change, 2 to destroy"), says("#status", "Nothing is done"), chromedp.WaitVisible(button("refuse")), shot(t, "back"),
+		press("#earlier details button"), says("h1", "Plan: 0 to add, 0 to change, 2 to destroy"), says("#status", "Nothing is done"), chromedp.WaitVisible(button("refuse")), shot(t, "back"),
 		chromedp.Click(button("refuse")), says("h1", "Discarded"), chromedp.WaitVisible(button("end")), chromedp.Click(button("end")))
 	if code := r.code(); code != 1 {
 		t.Errorf("exit code %d", code)
