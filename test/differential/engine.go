@@ -460,7 +460,7 @@ func buildMirror(dir, bin string) (string, error) {
 		if bin == "" {
 			bin = filepath.Join(dir, "simcloud")
 			build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
-			build.Dir = filepath.Join("conformance", "simcloud")
+			build.Dir = filepath.Join("test", "conformance", "simcloud")
 			if out, err := build.CombinedOutput(); err != nil {
 				return "", fmt.Errorf("cannot build simcloud: %w\n%s", err, out)
 			}
