@@ -81,7 +81,7 @@ func stateOf(s *state.Snapshot) *State {
 func (w *Workspace) State(ctx context.Context) (*State, error) {
 	d := w.begin()
 	defer d.Close()
-	s, diags := d.Present(ctx, statemgr.Options{})
+	s, diags := d.States.Present(ctx, statemgr.Options{})
 	if s == nil {
 		return nil, w.failure(ctx, diags)
 	}

@@ -20,7 +20,7 @@ func (e *Estate) affect(ctx context.Context, revision string) diag.List {
 	if diags.HasErrors() {
 		return diags
 	}
-	top, err := resolved(e.Dir.Dir)
+	top, err := resolved(e.Dir.Place.Dir)
 	if err != nil {
 		return diag.Unreadable.List("%s.", err)
 	}

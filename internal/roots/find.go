@@ -44,7 +44,7 @@ func Find(ctx context.Context, d *workspace.Directory, reports environment.Repor
 		}
 	}
 	if len(e.Roots) == 0 {
-		return e, append(diags, NoRoots.List("No directory below %s has a root module: a configuration with a backend block, a provider configuration, values of variables, a lock file or a state. Name its directories in %s:\n    root \"PATH\" {}", d.Seen(d.Dir), SettingsFile)...)
+		return e, append(diags, NoRoots.List("No directory below %s has a root module: a configuration with a backend block, a provider configuration, values of variables, a lock file or a state. Name its directories in %s:\n    root \"PATH\" {}", d.Place.Seen(d.Place.Dir), SettingsFile)...)
 	}
 	slices.SortFunc(e.Roots, func(a, b *Root) int { return strings.Compare(a.Name, b.Name) })
 	return e, append(diags, e.connect(ctx)...)
@@ -61,7 +61,7 @@ type candidate struct {
 
 // candidates are the directories with a configuration, in the order of their paths.
 func (e *Estate) candidates(s *settings, reports environment.Reports) ([]*candidate, error) {
-	top, err := filepath.Abs(e.Dir.Dir)
+	top, err := filepath.Abs(e.Dir.Place.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +86,11 @@ func (e *Estate) candidates(s *settings, reports environment.Reports) ([]*candid
 			return fs.SkipDir
 		}
 		names, err := (module.Disk{Root: path}).List(".")
-		if err != nil || module.IsEmpty(names, e.Dir.Dialect) {
+		if err != nil || module.IsEmpty(names, e.Dir.Place.Dialect) {
 			return nil
 		}
 		c := &candidate{path: rel, dir: e.Dir.RootIn(path, "", reports)}
-		c.prog, _ = c.dir.Root()
+		c.prog, _ = c.dir.Settings.Root()
 		c.marked = slices.ContainsFunc(names, func(n string) bool {
 			return n == lockfile.Name || n == "terraform.tfstate" || n == "terraform.tfvars" || n == "terraform.tfvars.json" || strings.HasSuffix(n, ".auto.tfvars") || strings.HasSuffix(n, ".auto.tfvars.json")
 		})
@@ -167,7 +167,7 @@ func (e *Estate) add(c *candidate, s *settings, reports environment.Reports) {
 		r := &Root{Name: c.path, Path: c.path, Workspace: w.name, Dir: c.dir}
 		if w.name != "" {
 			r.Name += "@" + w.name
-			r.Dir = e.Dir.RootIn(c.dir.Dir, w.name, reports)
+			r.Dir = e.Dir.RootIn(c.dir.Place.Dir, w.name, reports)
 		}
 		for _, b := range blocks {
 			b.values.add(r)
@@ -176,7 +176,7 @@ func (e *Estate) add(c *candidate, s *settings, reports environment.Reports) {
 			}
 		}
 		w.values.add(r)
-		r.Dir.SettingsVars = r.Vars
+		r.Dir.Place.SettingsVars = r.Vars
 		e.Roots = append(e.Roots, r)
 	}
 }
@@ -246,7 +246,7 @@ func (r *Root) Reads(config cty.Value) (Place, bool) {
 			return Place{}, false
 		}
 	}
-	o := builtin.Options{Backends: backends.All(), Env: r.Dir.StorageEnv()}
+	o := builtin.Options{Backends: backends.All(), Env: r.Dir.Place.StorageEnv()}
 	b, name, diags := o.State(config)
 	if b == nil || diags.HasErrors() {
 		return Place{}, false

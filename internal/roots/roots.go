@@ -115,7 +115,7 @@ func (r *Root) locate(ctx context.Context) {
 	if c == nil || c.Tree == nil || c.Tree.Program == nil {
 		return
 	}
-	name, diags := r.Dir.Workspace()
+	name, diags := r.Dir.Place.Workspace()
 	if r.Problems.Append(diags); diags.HasErrors() {
 		return
 	}
@@ -129,15 +129,15 @@ func (r *Root) locate(ctx context.Context) {
 
 // backend opens the backend that the configuration asks for, initialized or not.
 func (r *Root) backend(c *engine.Config) (*statebackend.Backend, diag.List) {
-	prog, o := c.Tree.Program, r.Dir.Opener()
-	declared, diags := o.Declare(prog, r.Dir.BackendSettings(prog, c.Inputs), nil)
+	prog, o := c.Tree.Program, r.Dir.Settings.Opener()
+	declared, diags := o.Declare(prog, r.Dir.Settings.BackendSettings(prog, c.Inputs), nil)
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	if declared == nil {
 		return o.Local(prog), nil
 	}
-	if record, err := r.Dir.Record().Backend(); err == nil {
+	if record, err := r.Dir.Settings.Record().Backend(); err == nil {
 		declared.Recall(record)
 	}
 	b, _, diags := o.Declared(declared, prog)

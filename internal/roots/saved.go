@@ -35,11 +35,11 @@ type savedRoot struct {
 
 // NewSaved prepares a folder for plans.
 func NewSaved(d *workspace.Directory, path string) (*Saved, error) {
-	dir, err := filepath.Abs(d.Path(path))
+	dir, err := filepath.Abs(d.Place.Path(path))
 	if err != nil {
 		return nil, err
 	}
-	if err := d.StateDisk.MakeFolders(dir, 0o755); err != nil {
+	if err := d.Place.StateDisk.MakeFolders(dir, 0o755); err != nil {
 		return nil, err
 	}
 	s := &Saved{dir: dir, list: savedList{Version: 1}}
@@ -76,7 +76,7 @@ func (s *Saved) write() error {
 
 // ReadSaved reads the list of a folder.
 func ReadSaved(d *workspace.Directory, path string) (*Saved, diag.List) {
-	dir, err := filepath.Abs(d.Path(path))
+	dir, err := filepath.Abs(d.Place.Path(path))
 	var data []byte
 	if err == nil {
 		data, err = readlimit.File(filepath.Join(dir, listFile))

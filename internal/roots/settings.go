@@ -71,14 +71,14 @@ var (
 // readSettings reads the file of a directory, which needn't exist.
 func readSettings(d *workspace.Directory) (*settings, diag.List) {
 	s := &settings{}
-	data, err := d.ReadFile(SettingsFile)
+	data, err := d.Place.ReadFile(SettingsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
 	if err != nil {
 		return s, diag.Unreadable.List("The file %q could not be read: %s.", SettingsFile, diag.Cause(err))
 	}
-	d.AddSource(SettingsFile, data)
+	d.Place.AddSource(SettingsFile, data)
 	f, diags := syntax.Parse(SettingsFile, data)
 	r := &reader{diags: diags}
 	content := r.content(f.Body, fileSchema)
@@ -207,9 +207,9 @@ func (v values) add(r *Root) {
 		r.Vars = append(r.Vars, environment.Var{File: true, Value: file})
 	}
 	for name, val := range v.variables {
-		if r.Dir.Values == nil {
-			r.Dir.Values = map[string]module.VariableInput{}
+		if r.Dir.Place.Values == nil {
+			r.Dir.Place.Values = map[string]module.VariableInput{}
 		}
-		r.Dir.Values[name] = module.VariableInput{Value: val, From: "roots", Range: v.at}
+		r.Dir.Place.Values[name] = module.VariableInput{Value: val, From: "roots", Range: v.at}
 	}
 }

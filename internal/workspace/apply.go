@@ -44,7 +44,7 @@ type Outcome struct {
 // planning that weren't reported yet. The outcome is nil beside errors.
 func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limits) (*Outcome, diag.List) {
 	saving := trace.Join(cmp.Or(l.Saving, context.WithoutCancel(ctx)), ctx)
-	timeout, grace, diags := w.dir.CallLimits()
+	timeout, grace, diags := w.dir.Place.CallLimits()
 	if diags.HasErrors() {
 		return nil, append(found, diags...)
 	}
@@ -69,9 +69,9 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	out := &Outcome{State: result, Doubted: len(w.Doubts()) > 0}
 	switch {
 	case out.Doubted:
-		out.Left.Add(diag.InDoubt.New(diag.Error, "Dependents of objects in doubt were skipped. To list the objects and resolve each, or all at once with -forget-all:\n    %s", diag.Command{Program: w.dir.Program, Name: "recover"}))
+		out.Left.Add(diag.InDoubt.New(diag.Error, "Dependents of objects in doubt were skipped. To list the objects and resolve each, or all at once with -forget-all:\n    %s", diag.Command{Program: w.dir.Place.Program, Name: "recover"}))
 	// Terraform says so and succeeds.
-	case p.Mode == plan.Destroy && p.Counts().Forget > 0 && !l.AllowForget && w.dir.Dialect == dialect.OpenTofu:
+	case p.Mode == plan.Destroy && p.Counts().Forget > 0 && !l.AllowForget && w.dir.Place.Dialect == dialect.OpenTofu:
 		out.Left.Add(planner.Forgotten.As("Destroy was successful but left behind forgotten instances").New(diag.Error, "As requested, weir has not deleted some remote objects that are no longer managed by this configuration. Those objects continue to exist in their remote system. Use -suppress-forget-errors if that isn't a failure."))
 	}
 	return out, diags

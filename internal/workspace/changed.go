@@ -20,7 +20,7 @@ var NoRevision = diag.Code{Name: "no-such-revision", Summary: "Failed to compare
 func (d *Directory) ChangedFiles(ctx context.Context, revision string) ([]string, diag.List) {
 	git := func(args ...string) ([]string, error) {
 		cmd := exec.CommandContext(ctx, "git", args...)
-		cmd.Dir, cmd.Env = d.Path("."), d.Environment()
+		cmd.Dir, cmd.Env = d.Place.Path("."), d.Place.Environment()
 		var out, problem bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &problem
 		if err := cmd.Run(); err != nil {

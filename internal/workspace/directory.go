@@ -20,9 +20,10 @@ import (
 // settings of its root module, its states and its providers. Its operations follow
 // one another; With has others at the same time.
 type Directory struct {
-	*backendinit.Reader
-	*statemgr.Keeper
-	*providersource.Supplier
+	Place     *environment.Place
+	Settings  *backendinit.Reader
+	States    *statemgr.Keeper
+	Providers *providersource.Supplier
 	// About is what commands on one configuration and one state are about: nil for
 	// the configuration of the directory, or a deployment of the stack there.
 	About *Subject
@@ -36,21 +37,24 @@ type Directory struct {
 func New(o environment.Options) *Directory { return directory(backendinit.New(environment.New(o))) }
 
 func directory(r *backendinit.Reader) *Directory {
-	return &Directory{Reader: r, Keeper: &statemgr.Keeper{Reader: r}, Supplier: &providersource.Supplier{Reader: r}}
+	return &Directory{Place: r.Place, Settings: r, States: statemgr.New(r), Providers: providersource.New(r)}
 }
 
 // With is the same directory for operations that tell elsewhere. It closes everything that it opens.
 func (d *Directory) With(r environment.Reports) *Directory {
-	next := directory(d.Reader.With(r))
-	next.About, next.before, next.Programs, next.Kept = d.About, d.before, d.Programs, d.Kept
+	next := directory(d.Settings.With(r))
+	next.About, next.before, next.Programs, next.Providers.Kept = d.About, d.before, d.Programs, d.Providers.Kept
 	return next
 }
 
 // RootIn is the directory of another root module, as seen from this one, in a workspace; "" is
 // the selected one. Operations there report elsewhere.
 func (d *Directory) RootIn(dir, workspace string, r environment.Reports) *Directory {
-	p := d.In(dir)
+	p := d.Place.In(dir)
 	at := p.Options
 	at.Workspace, at.Reports = workspace, r
 	return directory(backendinit.New(environment.New(at)))
 }
+
+// Close ends the providers and releases the locks that are left.
+func (d *Directory) Close() { d.Place.Close() }

@@ -64,8 +64,8 @@ func (d *Directory) Checkups(ctx context.Context) []Checkup {
 }
 
 func (d *Directory) modeCheckup(ctx context.Context) Checkup {
-	c := Checkup{Name: "mode", Verdict: Fine, Text: "works as " + d.Dialect.Product() + " " + d.Dialect.Version()}
-	if d.Unchosen {
+	c := Checkup{Name: "mode", Verdict: Fine, Text: "works as " + d.Place.Dialect.Product() + " " + d.Place.Dialect.Version()}
+	if d.Place.Unchosen {
 		c.Text += ", by default"
 	}
 	if d.modeUnchosen() {
@@ -79,7 +79,7 @@ func (d *Directory) modeCheckup(ctx context.Context) Checkup {
 
 // settingsCheckups are about the user's settings: mirrors and credentials.
 func (d *Directory) settingsCheckups() []Checkup {
-	config, _, diags := d.UserSettings()
+	config, _, diags := d.Place.UserSettings()
 	if len(diags) > 0 {
 		return []Checkup{ofProblems("settings", diags)}
 	}
@@ -92,7 +92,7 @@ func (d *Directory) settingsCheckups() []Checkup {
 		for _, m := range config.Installation.Methods {
 			c := Checkup{"mirror", Fine, strings.TrimSpace(string(m.Kind) + " " + m.Location), ""}
 			if m.Kind == cliconfig.FilesystemMirror {
-				if _, err := os.Stat(d.Path(m.Location)); err != nil {
+				if _, err := os.Stat(d.Place.Path(m.Location)); err != nil {
 					c.Verdict, c.Text, c.Advice = Problem, "filesystem_mirror "+m.Location+" can't be read", "Create the directory, or change provider_installation in the CLI configuration."
 				}
 			}
@@ -100,7 +100,7 @@ func (d *Directory) settingsCheckups() []Checkup {
 		}
 	}
 	hosts := slices.Collect(maps.Keys(config.Tokens))
-	for name, token := range d.Environ {
+	for name, token := range d.Place.Environ {
 		if host, is := strings.CutPrefix(name, "TF_TOKEN_"); is && token != "" {
 			hosts = append(hosts, strings.ReplaceAll(strings.ReplaceAll(host, "__", "-"), "_", "."))
 		}
@@ -116,8 +116,8 @@ func (d *Directory) settingsCheckups() []Checkup {
 // providerCheckup says whether providers are locked and installed.
 func (d *Directory) providerCheckup(needed []addr.Provider) Checkup {
 	reqs := providersource.RequirementsOf(needed)
-	missing, diags := d.FillFound(&providersource.Late{}, reqs)
-	locks, more := lockfile.Read(d.Path(lockfile.Name))
+	missing, diags := d.Providers.FillFound(&providersource.Late{}, reqs)
+	locks, more := lockfile.Read(d.Place.Path(lockfile.Name))
 	if more.HasErrors() {
 		return ofProblems("providers", more)
 	}
@@ -136,7 +136,7 @@ func (d *Directory) providerCheckup(needed []addr.Provider) Checkup {
 		for i, p := range missing {
 			names[i] = p.ForDisplay()
 		}
-		return Checkup{"providers", Problem, "not installed: " + strings.Join(names, ", "), "Run \"" + d.Program + " init\"."}
+		return Checkup{"providers", Problem, "not installed: " + strings.Join(names, ", "), "Run \"" + d.Place.Program + " init\"."}
 	}
 	if diags.HasErrors() {
 		return ofProblems("providers", diags)
@@ -149,11 +149,11 @@ func (d *Directory) providerCheckup(needed []addr.Provider) Checkup {
 
 // stateCheckups are about the backend, the state, and what is kept beside it.
 func (d *Directory) stateCheckups(ctx context.Context) []Checkup {
-	b, diags := d.CurrentBackend()
+	b, diags := d.Settings.CurrentBackend()
 	if b == nil || diags.HasErrors() {
 		return []Checkup{ofProblems("backend", diags)}
 	}
-	name, diags := d.Workspace()
+	name, diags := d.Place.Workspace()
 	if diags.HasErrors() {
 		return []Checkup{ofProblems("workspace", diags)}
 	}
@@ -168,7 +168,7 @@ func (d *Directory) stateCheckups(ctx context.Context) []Checkup {
 		case len(f.Problems) > 0:
 			c = ofProblems(f.What, f.Problems)
 		case f.Unfinished:
-			c.Verdict, c.Advice = Warning, "Run \""+d.Program+" recover\"."
+			c.Verdict, c.Advice = Warning, "Run \""+d.Place.Program+" recover\"."
 		case f.Held:
 			c.Verdict, c.Advice = Warning, "Wait for that run, or let commands wait with -lock-timeout=5m."
 		}

@@ -17,7 +17,7 @@ func (d *Directory) Drift(ctx context.Context, s Subject, o Opening, p planoptio
 		return nil, diags
 	}
 	made, more := engine.Plan(ctx, config, state.Snapshot(), engine.PlanOptions{
-		Mode: plan.RefreshOnly, Targets: p.Targets, Excludes: p.Excludes, AllowDeferral: true, Meaning: engine.MeaningIn(d.Dialect),
+		Mode: plan.RefreshOnly, Targets: p.Targets, Excludes: p.Excludes, AllowDeferral: true, Meaning: engine.MeaningIn(d.Place.Dialect),
 	})
 	return made, append(diags, more...)
 }

@@ -18,7 +18,7 @@ func (d *Directory) CopyModule(ctx context.Context, from string) diag.List {
 	source := from
 	if module.IsLocal(source) {
 		// A copy is wanted, and not a place in the same package.
-		absolute, err := filepath.Abs(d.Path(source))
+		absolute, err := filepath.Abs(d.Place.Path(source))
 		if err != nil {
 			return diag.BadSource.List("%s.", err)
 		}
@@ -29,9 +29,9 @@ func (d *Directory) CopyModule(ctx context.Context, from string) diag.List {
 	if diags.HasErrors() {
 		return diags
 	}
-	staged := filepath.Join(d.DataDir(), "init-from-module")
+	staged := filepath.Join(d.Place.DataDir(), "init-from-module")
 	defer os.RemoveAll(staged)
-	dir, _, err := fetcher.Fetch(ctx, module.Canonical(source, d.Dialect.Registry()), "", filepath.Join(staged, "root"))
+	dir, _, err := fetcher.Fetch(ctx, module.Canonical(source, d.Place.Dialect.Registry()), "", filepath.Join(staged, "root"))
 	var problem *module.Problem
 	switch {
 	case errors.As(err, &problem):
@@ -39,7 +39,7 @@ func (d *Directory) CopyModule(ctx context.Context, from string) diag.List {
 	case err != nil:
 		return diag.List{module.NotFetched.New(diag.Error, "Could not download module %q: %s.", from, err)}
 	}
-	if err := fetch.Copy(dir, d.Dir); err != nil {
+	if err := fetch.Copy(dir, d.Place.Dir); err != nil {
 		return diag.Unreadable.As("Failed to copy root module").List("Error copying root module %q: %s.", from, err)
 	}
 	return nil

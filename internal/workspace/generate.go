@@ -27,7 +27,7 @@ func (w *Work) generate(ctx context.Context, path string, o engine.PlanOptions) 
 		blocks = append(blocks, configgen.Block{Text: g.Text, From: g.ID})
 	}
 	file := configgen.File(blocks)
-	if err := durable.New(w.dir.Path(path), file); err != nil {
+	if err := durable.New(w.dir.Place.Path(path), file); err != nil {
 		return nil, diag.Unwritable.As("Failed to write generated configuration").List("Writing %s: %s.", path, diag.Cause(err))
 	}
 	l := w.opening.Loading

@@ -109,7 +109,9 @@ func (i *Import) Prepare(ctx context.Context) diag.List {
 }
 
 // Save saves the state with the objects.
-func (i *Import) Save(ctx context.Context) diag.List { return i.dir.Commit(ctx, i.Claimed, i.next) }
+func (i *Import) Save(ctx context.Context) diag.List {
+	return i.dir.States.Commit(ctx, i.Claimed, i.next)
+}
 
 // withoutExtra takes away the places that nobody has written.
 func withoutExtra(diags diag.List) diag.List {

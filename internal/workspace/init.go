@@ -74,7 +74,7 @@ type Initializer interface {
 // An initializing is an initialization under way.
 type initializing struct {
 	Initialization
-	*Directory
+	dir    *Directory
 	told   Initializer
 	prog   *program.Program
 	inputs map[string]module.VariableInput
@@ -85,23 +85,23 @@ type initializing struct {
 // HasNothing reports whether there is nothing to initialize: neither
 // configuration nor tests.
 func (d *Directory) HasNothing(tests string) (bool, diag.List) {
-	names, err := d.Files().List(".")
+	names, err := d.Place.Files().List(".")
 	if err != nil {
 		return false, diag.Unreadable.As("Failed to read directory").List("%s.", err)
 	}
-	return module.IsEmpty(names, d.Dialect) && len(testfile.Find(d.Files(), ".", tests, d.Dialect)) == 0, d.stackOnly(diag.Warning, "init")
+	return module.IsEmpty(names, d.Place.Dialect) && len(testfile.Find(d.Place.Files(), ".", tests, d.Place.Dialect)) == 0, d.stackOnly(diag.Warning, "init")
 }
 
 // Initialize prepares the directory for everything else: its backend, its modules
 // and its providers.
 func (d *Directory) Initialize(ctx context.Context, o Initialization, told Initializer) diag.List {
-	i := &initializing{Initialization: o, Directory: d, told: told}
+	i := &initializing{Initialization: o, dir: d, told: told}
 	var diags diag.List
-	if i.inputs, diags = d.Inputs(o.Vars); diags.HasErrors() {
+	if i.inputs, diags = d.Place.Inputs(o.Vars); diags.HasErrors() {
 		return diags
 	}
-	prog, more := d.Root()
-	if versions := engine.CheckVersions(d.Dialect, &program.Tree{Program: prog}); versions.HasErrors() {
+	prog, more := d.Settings.Root()
+	if versions := engine.CheckVersions(d.Place.Dialect, &program.Tree{Program: prog}); versions.HasErrors() {
 		return versions
 	}
 	diags.Append(more.WithoutUses().Only(diag.Error))
@@ -120,7 +120,7 @@ func (d *Directory) Initialize(ctx context.Context, o Initialization, told Initi
 		current, more = i.backend(ctx)
 		diags.Append(more)
 	} else {
-		current, _ = d.InitializedBackend(prog, i.inputs)
+		current, _ = d.Settings.InitializedBackend(prog, i.inputs)
 	}
 	if diags.HasErrors() {
 		return diags
@@ -144,9 +144,9 @@ func (d *Directory) Initialize(ctx context.Context, o Initialization, told Initi
 func (i *initializing) providers(ctx context.Context, needed func(*state.Snapshot) install.Requirements, b *statebackend.Backend) diag.List {
 	reqs := needed(nil)
 	if b != nil {
-		if s, _ := i.PresentSelected(ctx, b, statemgr.Options{}); s != nil && s.Prior() != nil {
-			if i.modeUnchosen() {
-				e := i.evidence(&program.Tree{Program: i.prog}, s.Base())
+		if s, _ := i.dir.States.PresentSelected(ctx, b, statemgr.Options{}); s != nil && s.Prior() != nil {
+			if i.dir.modeUnchosen() {
+				e := i.dir.evidence(&program.Tree{Program: i.prog}, s.Base())
 				if e.Required = reqs; e.Sign() != "" {
 					return detectmode.Stop(e.Sign())
 				}
@@ -154,13 +154,13 @@ func (i *initializing) providers(ctx context.Context, needed func(*state.Snapsho
 			reqs = needed(s.Prior())
 		}
 	}
-	options, diags := i.Installing(reqs)
+	options, diags := i.dir.Providers.Installing(reqs)
 	if diags.HasErrors() {
 		return diags
 	}
 	i.told.Begins(ProvidersPart)
 	before := options.Locks.Clone()
-	adopted := options.Locks.Adopt(i.Dialect.Registry())
+	adopted := options.Locks.Adopt(i.dir.Place.Dialect.Registry())
 	options.PluginDirs, options.Upgrade, options.Events = i.PluginDirs, i.Upgrade, i.told.Provider
 	next, more := install.Install(ctx, options)
 	diags.Append(more)
@@ -172,7 +172,7 @@ func (i *initializing) providers(ctx context.Context, needed func(*state.Snapsho
 	case before.Equal(next):
 		return diags
 	}
-	if err := next.Write(i.Path(lockfile.Name), i.Dialect.Command()); err != nil {
+	if err := next.Write(i.dir.Place.Path(lockfile.Name), i.dir.Place.Dialect.Command()); err != nil {
 		diags.Add(diag.Unwritable.As("Failed to write the dependency lock file").New(diag.Error, "%s.", err))
 		return diags
 	}
@@ -200,7 +200,7 @@ func (d *Directory) InstallModules(upgrade bool, told Initializer, load func(res
 
 // InstallProviders installs what programs need, and what states still do.
 func (d *Directory) InstallProviders(ctx context.Context, trees *program.Tree, kept []*state.Snapshot, upgrade bool, told Initializer) diag.List {
-	i := &initializing{Initialization: Initialization{Upgrade: upgrade}, Directory: d, told: told}
+	i := &initializing{Initialization: Initialization{Upgrade: upgrade}, dir: d, told: told}
 	return i.providers(ctx, func(*state.Snapshot) install.Requirements {
 		all := providersource.Requirements(trees, nil)
 		for _, s := range kept {

@@ -26,20 +26,20 @@ type Copies struct {
 // backend makes the configured backend the current one, with the states of the one
 // before if that is wanted.
 func (i *initializing) backend(ctx context.Context) (*statebackend.Backend, diag.List) {
-	extra, diags := i.BackendArguments(i.BackendConfig)
+	extra, diags := i.dir.Settings.BackendArguments(i.BackendConfig)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	diags.Append(i.Encrypt(i.prog, i.inputs))
-	if diags.HasErrors() || i.Options.Backend != nil {
-		return i.Options.Backend, diags
+	diags.Append(i.dir.Settings.Encrypt(i.prog, i.inputs))
+	if diags.HasErrors() || i.dir.Place.Options.Backend != nil {
+		return i.dir.Place.Options.Backend, diags
 	}
-	want, more := i.Opener().Declare(i.prog, i.BackendSettings(i.prog, i.inputs), extra)
+	want, more := i.dir.Settings.Opener().Declare(i.prog, i.dir.Settings.BackendSettings(i.prog, i.inputs), extra)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	have, err := i.Record().Backend()
+	have, err := i.dir.Settings.Record().Backend()
 	if err != nil && !i.Reconfigure {
 		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Use -reconfigure to write it again.", err)
 	}
@@ -51,14 +51,14 @@ func (i *initializing) backend(ctx context.Context) (*statebackend.Backend, diag
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	if i.Opener().SameRecord(record, have) && !i.Reconfigure {
+	if i.dir.Settings.Opener().SameRecord(record, have) && !i.Reconfigure {
 		return next, diags
 	}
 	diags.Append(i.replaceBackend(ctx, have, want, next))
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	if err := i.Record().SetBackend(record); err != nil {
+	if err := i.dir.Settings.Record().SetBackend(record); err != nil {
 		diags.Add(diag.Unwritable.As("Failed to record the backend").New(diag.Error, "%s.", err))
 		return nil, diags
 	}
@@ -74,13 +74,13 @@ func (i *initializing) backend(ctx context.Context) (*statebackend.Backend, diag
 // nil for the default backend.
 func (i *initializing) nextBackend(want *statebackend.Declared, have *workdir.Backend, extra bool) (*statebackend.Backend, *workdir.Backend, diag.List) {
 	if want == nil {
-		return i.Unconfigured(i.prog), nil, nil
+		return i.dir.States.Unconfigured(i.prog), nil, nil
 	}
 	if !extra && !i.Reconfigure {
 		want.Recall(have) // what -backend-config said the first time still holds
 	}
-	next, record, diags := i.Opener().Declared(want, i.prog)
-	if next == nil || !i.IsStack() {
+	next, record, diags := i.dir.Settings.Opener().Declared(want, i.prog)
+	if next == nil || !i.dir.Settings.IsStack() {
 		return next, record, diags
 	}
 	next, more := statemgr.ForDeployments(next, i.deployments)
@@ -96,11 +96,11 @@ func (i *initializing) replaceBackend(ctx context.Context, have *workdir.Backend
 	if have != nil && !i.Migrate {
 		return statebackend.Changed(have, want)
 	}
-	if have == nil && i.IsStack() {
-		return i.migrate(ctx, i.Unconfigured(nil), next)
+	if have == nil && i.dir.Settings.IsStack() {
+		return i.migrate(ctx, i.dir.States.Unconfigured(nil), next)
 	}
-	old, diags := i.Opener().Before(have)
-	if old != nil && i.IsStack() {
+	old, diags := i.dir.Settings.Opener().Before(have)
+	if old != nil && i.dir.Settings.IsStack() {
 		old, diags = statemgr.ForDeployments(old, i.deployments)
 	}
 	if old == nil || diags.HasErrors() {
@@ -114,13 +114,13 @@ func (i *initializing) replaceBackend(ctx context.Context, have *workdir.Backend
 
 // migrate copies the states of one backend to another, after asking.
 func (i *initializing) migrate(ctx context.Context, old, next *statebackend.Backend) diag.List {
-	o, diags := i.SessionOptions(next, i.Initialization.State)
+	o, diags := i.dir.States.SessionOptions(next, i.Initialization.State)
 	if diags.HasErrors() {
 		return diags
 	}
-	plan, more := lockedstate.PlanCopies(ctx, old, next, o, i.Workspace)
+	plan, more := lockedstate.PlanCopies(ctx, old, next, o, i.dir.Place.Workspace)
 	diags.Append(more)
-	plan = slices.DeleteFunc(plan, func(c lockedstate.Copy) bool { return i.IsStack() && c.From() == statemgr.PublishedName })
+	plan = slices.DeleteFunc(plan, func(c lockedstate.Copy) bool { return i.dir.Settings.IsStack() && c.From() == statemgr.PublishedName })
 	if diags.HasErrors() || len(plan) == 0 {
 		return diags
 	}
@@ -135,17 +135,17 @@ func (i *initializing) migrate(ctx context.Context, old, next *statebackend.Back
 	for _, c := range plan {
 		diags.Append(c.Run(ctx, i.Initialization.State.Locking, o))
 	}
-	if i.IsStack() && !diags.HasErrors() {
-		diags.Append(i.MovePublished(ctx, old, next))
+	if i.dir.Settings.IsStack() && !diags.HasErrors() {
+		diags.Append(i.dir.States.MovePublished(ctx, old, next))
 	}
 	return diags
 }
 
 // selectWorkspace makes sure that the selected workspace exists.
 func (i *initializing) selectWorkspace(ctx context.Context, b *statebackend.Backend) diag.List {
-	current, diags := i.Workspace()
+	current, diags := i.dir.Place.Workspace()
 	named, ok := b.Backend.(storage.Undefaulted)
-	if diags.HasErrors() || i.Getenv("TF_WORKSPACE") != "" || i.Options.Workspace != "" || current == storage.DefaultWorkspace && !(ok && named.Undefaulted()) {
+	if diags.HasErrors() || i.dir.Place.Getenv("TF_WORKSPACE") != "" || i.dir.Place.Options.Workspace != "" || current == storage.DefaultWorkspace && !(ok && named.Undefaulted()) {
 		return diags
 	}
 	names, err := b.Workspaces(ctx)
@@ -158,7 +158,7 @@ func (i *initializing) selectWorkspace(ctx context.Context, b *statebackend.Back
 	case slices.Contains(names, current):
 		return diags
 	case len(names) == 0:
-		return statemgr.WorkspaceMissing.As("There is no workspace yet").Warnings("The %q backend has none that fits the configuration. Make one with \"%s workspace new NAME\".", b.Kind, i.Program)
+		return statemgr.WorkspaceMissing.As("There is no workspace yet").Warnings("The %q backend has none that fits the configuration. Make one with \"%s workspace new NAME\".", b.Kind, i.dir.Place.Program)
 	}
 	chosen := names[0]
 	if len(names) > 1 {
@@ -168,7 +168,7 @@ func (i *initializing) selectWorkspace(ctx context.Context, b *statebackend.Back
 		}
 		chosen = answer
 	}
-	if err := i.Memory().SetWorkspace(chosen); err != nil {
+	if err := i.dir.Place.Memory().SetWorkspace(chosen); err != nil {
 		return statemgr.WorkspaceMissing.As("Failed to select workspace").List("%s.", err)
 	}
 	i.told.Chosen(chosen)

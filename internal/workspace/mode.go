@@ -45,20 +45,20 @@ func modeFirst(l diag.List, check func() diag.List) diag.List {
 
 // modeUnchosen reports whether a run works as OpenTofu and nobody has said so.
 func (d *Directory) modeUnchosen() bool {
-	return d.Unchosen && d.Dialect == dialect.OpenTofu && d.About == nil && d.FS == nil
+	return d.Place.Unchosen && d.Place.Dialect == dialect.OpenTofu && d.About == nil && d.Place.FS == nil
 }
 
 func (d *Directory) evidence(tree *program.Tree, s *state.Snapshot) detectmode.Evidence {
 	e := detectmode.Evidence{Program: tree.Program, Required: providersource.Requirements(tree, nil), State: s}
-	e.Locks, _ = readlimit.File(d.Path(lockfile.Name))
-	e.Names, _ = d.Files().List(".")
+	e.Locks, _ = readlimit.File(d.Place.Path(lockfile.Name))
+	e.Names, _ = d.Place.Files().List(".")
 	return e
 }
 
 // TerraformSign is what says that the directory belongs to Terraform, empty for nothing.
 // It reads only files that are here.
 func (d *Directory) TerraformSign(ctx context.Context) string {
-	prog, _ := d.Root()
+	prog, _ := d.Settings.Root()
 	return d.signIn(ctx, prog)
 }
 
@@ -70,7 +70,7 @@ func (d *Directory) signIn(ctx context.Context, prog *program.Program) string {
 	tree := &program.Tree{Program: prog}
 	const name = "terraform.tfstate"
 	var s *state.Snapshot
-	if src, err := readlimit.File(d.Path(name)); err == nil && bytes.Contains(src, []byte(addr.Terraform)) {
+	if src, err := readlimit.File(d.Place.Path(name)); err == nil && bytes.Contains(src, []byte(addr.Terraform)) {
 		s, _ = statefile.Read(src, name)
 	}
 	sign := d.evidence(tree, s).Sign()
@@ -78,12 +78,12 @@ func (d *Directory) signIn(ctx context.Context, prog *program.Program) string {
 		return sign
 	}
 	// Modules may name hosts, too.
-	inputs, _ := d.Inputs(nil)
+	inputs, _ := d.Place.Inputs(nil)
 	world, diags := d.World(ctx, Loading{})
 	if diags.HasErrors() {
 		return sign
 	}
-	c, _ := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: d.ModulesInPlace(d.Files())})
+	c, _ := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Place.Files(), Resolve: d.ModulesInPlace(d.Place.Files())})
 	if c == nil || c.Tree == nil {
 		return sign
 	}

@@ -25,12 +25,12 @@ type moduleInstaller struct {
 
 // moduleInstaller is one that reports lines of what it does.
 func (d *Directory) moduleInstaller(upgrade bool, tell func(line string)) (*moduleInstaller, diag.List) {
-	manifest, err := module.ReadManifest(d.Files(), d.DataName())
+	manifest, err := module.ReadManifest(d.Place.Files(), d.Place.DataName())
 	if err != nil {
 		manifest = module.Manifest{} // all modules are found again
 	}
 	m := &moduleInstaller{
-		Installer: &module.Installer{Files: d.Files(), DataDir: d.DataDir(), Manifest: manifest, Upgrade: upgrade, Dialect: d.Dialect},
+		Installer: &module.Installer{Files: d.Place.Files(), DataDir: d.Place.DataDir(), Manifest: manifest, Upgrade: upgrade, Dialect: d.Place.Dialect},
 		dir:       d, tell: tell, seen: map[string]bool{},
 	}
 	var diags diag.List
@@ -57,7 +57,7 @@ func (m *moduleInstaller) resolve(ctx context.Context, r module.Request) (string
 // hide keeps what lets somebody in out of what is reported about a module's source.
 func (d *Directory) hide(source string) {
 	for _, text := range sameorigin.Secrets(source) {
-		d.Secrets.AddText(text)
+		d.Place.Secrets.AddText(text)
 	}
 }
 
@@ -67,14 +67,14 @@ func (m *moduleInstaller) begin(pkg, version string) {
 		pkg += " " + version
 	}
 	m.dir.hide(pkg)
-	m.tell("Downloading " + m.dir.Secrets.Mask(pkg) + " for " + m.current + "...")
+	m.tell("Downloading " + m.dir.Place.Secrets.Mask(pkg) + " for " + m.current + "...")
 }
 
 // localModules finds local modules where they are, and others among those that are
 // installed, where files aren't those of a directory in which init was run. It is nil
 // for directories.
 func (d *Directory) localModules(files module.Files) func(context.Context, module.Request) (string, diag.List) {
-	if d.FS == nil && d.Unsaved == nil {
+	if d.Place.FS == nil && d.Place.Unsaved == nil {
 		return nil
 	}
 	return d.ModulesInPlace(files)
@@ -83,11 +83,11 @@ func (d *Directory) localModules(files module.Files) func(context.Context, modul
 // ModulesInPlace finds local modules where they are, and others among those that are
 // installed.
 func (d *Directory) ModulesInPlace(files module.Files) func(context.Context, module.Request) (string, diag.List) {
-	manifest, err := module.ReadManifest(files, d.DataName())
+	manifest, err := module.ReadManifest(files, d.Place.DataName())
 	if err != nil {
 		manifest = module.Manifest{} // what isn't local isn't installed
 	}
-	local := &module.Installer{Files: files, DataDir: d.DataName(), Manifest: module.Manifest{}, Dialect: d.Dialect}
+	local := &module.Installer{Files: files, DataDir: d.Place.DataName(), Manifest: module.Manifest{}, Dialect: d.Place.Dialect}
 	var mu sync.Mutex
 	return func(ctx context.Context, r module.Request) (string, diag.List) {
 		mu.Lock()
@@ -95,13 +95,13 @@ func (d *Directory) ModulesInPlace(files module.Files) func(context.Context, mod
 		if module.IsLocal(r.Source) {
 			return local.Install(ctx, r)
 		}
-		return manifest.Find(r.Key, r.Source, r.Constraint, d.Dialect.Registry(), r.Range)
+		return manifest.Find(r.Key, r.Source, r.Constraint, d.Place.Dialect.Registry(), r.Range)
 	}
 }
 
 // note writes down the modules that are used.
 func (m *moduleInstaller) note(used module.Manifest) diag.List {
-	if err := used.Write(m.dir.DataDir()); err != nil {
+	if err := used.Write(m.dir.Place.DataDir()); err != nil {
 		return diag.Unwritable.As("Failed to note installed modules").List("%s.", err)
 	}
 	return nil
@@ -114,7 +114,7 @@ func (d *Directory) LoadModules(ctx context.Context, inputs map[string]module.Va
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files()}
+	options := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Place.Files()}
 	var installer *moduleInstaller
 	if get {
 		if installer, diags = d.moduleInstaller(upgrade, tell); diags.HasErrors() {
@@ -127,7 +127,7 @@ func (d *Directory) LoadModules(ctx context.Context, inputs map[string]module.Va
 	if all.config == nil {
 		return nil, diags
 	}
-	diags.Append(engine.CheckVersions(d.Dialect, all.config.Tree))
+	diags.Append(engine.CheckVersions(d.Place.Dialect, all.config.Tree))
 	if installer != nil && len(installer.seen) > 0 {
 		kept := module.Manifest{"": {Dir: "."}}
 		if diags.HasErrors() {
@@ -143,21 +143,21 @@ func (d *Directory) LoadModules(ctx context.Context, inputs map[string]module.Va
 
 // Fetcher brings modules from elsewhere.
 func (d *Directory) Fetcher(begin func(pkg, version string)) (module.Fetcher, diag.List) {
-	config, environment, diags := d.UserSettings()
+	config, environment, diags := d.Place.UserSettings()
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	return fetch.New(fetch.Options{
-		Tokens:   cliconfig.NewCredentials(config, environment.PluginDirs(d.OriginalDir)),
+		Tokens:   cliconfig.NewCredentials(config, environment.PluginDirs(d.Place.OriginalDir)),
 		Services: config.Hosts,
 		Retries:  config.Registry.Retries,
 		Timeout:  config.Registry.Timeout,
-		Version:  d.Dialect.Version(),
+		Version:  d.Place.Dialect.Version(),
 		Environ:  environment.All,
 		Begin:    begin,
-		HTTP:     useragent.Default(d.Getenv),
-		Silence:  d.Silence(),
-		Buckets:  d.Bucket,
+		HTTP:     useragent.Default(d.Place.Getenv),
+		Silence:  d.Place.Silence(),
+		Buckets:  d.Place.Bucket,
 		Login: func(ctx context.Context, from ociregistry.Repository) (ociregistry.Login, error) {
 			return config.ContainerLogin(ctx, environment, from)
 		},

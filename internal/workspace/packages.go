@@ -36,13 +36,13 @@ func (d *Directory) wanted(ctx context.Context, p *Packages) (install.Options, d
 	if diags.HasErrors() {
 		return install.Options{}, diags
 	}
-	o, more := d.Fetching(providersource.Requirements(loaded.Tree, nil))
+	o, more := d.Providers.Fetching(providersource.Requirements(loaded.Tree, nil))
 	diags.Append(more)
 	if diags.HasErrors() {
 		return o, diags
 	}
-	o.Locks.Adopt(d.Dialect.Registry())
-	diags.Append(providersource.Restrict(o.Requirements, p.Only, d.Dialect.Registry()))
+	o.Locks.Adopt(d.Place.Dialect.Registry())
+	diags.Append(providersource.Restrict(o.Requirements, p.Only, d.Place.Dialect.Registry()))
 	return o, diags
 }
 
@@ -55,14 +55,14 @@ func (d *Directory) LockProviders(ctx context.Context, p Packages, from *cliconf
 		return nil, false, diags
 	}
 	// The file as it is counts, not what is taken over from another registry.
-	before, _ := d.Locks()
+	before, _ := d.Place.Locks()
 	o.Events = told
 	locks, changes, more := install.Lock(ctx, o, from, p.Platforms)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, false, diags
 	}
-	if err := locks.Write(d.Path(lockfile.Name), d.Dialect.Command()); err != nil {
+	if err := locks.Write(d.Place.Path(lockfile.Name), d.Place.Dialect.Command()); err != nil {
 		diags.Add(diag.Unwritable.As("Failed to write the dependency lock file").New(diag.Error, "%s.", err))
 	}
 	return changes, before.Equal(locks), diags
@@ -78,15 +78,15 @@ func (d *Directory) MirrorProviders(ctx context.Context, p Packages, dir string,
 	if !locked {
 		o.Locks = &lockfile.Locks{}
 	}
-	return append(diags, install.Copy(ctx, o, d.Path(dir), p.Platforms, told)...)
+	return append(diags, install.Copy(ctx, o, d.Place.Path(dir), p.Platforms, told)...)
 }
 
 // Module reads the module in a directory by itself: neither what it calls nor its
 // providers have to be there, and what it refers to needn't either. It is nil after errors.
 func (d *Directory) Module(dir string) (*program.Program, diag.List) {
-	src, p, diags := engine.Modules(d.Dialect).Compile(d.Files(), path.Clean(filepath.ToSlash(dir)), nil)
+	src, p, diags := engine.Modules(d.Place.Dialect).Compile(d.Place.Files(), path.Clean(filepath.ToSlash(dir)), nil)
 	for _, f := range src.Files {
-		d.AddSources(map[string][]byte{f.Name: f.Bytes})
+		d.Place.AddSources(map[string][]byte{f.Name: f.Bytes})
 	}
 	if diags = diags.WithoutUses(); diags.HasErrors() {
 		return nil, diags

@@ -31,7 +31,7 @@ func (d *Directory) Check(p planoptions.Planning, operation string) diag.List {
 
 // checkNew rejects a file for generated configuration that is there already.
 func (d *Directory) checkNew(path string) diag.List {
-	if _, err := os.Stat(d.Path(path)); err != nil {
+	if _, err := os.Stat(d.Place.Path(path)); err != nil {
 		return nil
 	}
 	return environment.Filled.List("weir can only write generated config into a new file. Either choose a different target location or move all existing configuration out of the target file, delete it and try again.")
@@ -40,8 +40,8 @@ func (d *Directory) checkNew(path string) diag.List {
 // needConfiguration rejects a directory without configuration: as one that asks for nothing it
 // would have everything destroyed.
 func (d *Directory) needConfiguration(operation string) diag.List {
-	names, err := d.Files().List(".")
-	if err != nil || !module.IsEmpty(names, d.Dialect) {
+	names, err := d.Place.Files().List(".")
+	if err != nil || !module.IsEmpty(names, d.Place.Dialect) {
 		return nil // who reads the files reports the error
 	}
 	doing := map[string]string{"plan": "Planning", "apply": "Applying"}[operation]
@@ -50,11 +50,11 @@ func (d *Directory) needConfiguration(operation string) diag.List {
 
 // stackOnly reports the command of stacks where the directory has a stack and no module.
 func (d *Directory) stackOnly(s diag.Severity, command string) diag.List {
-	names, err := d.Files().List(".")
-	if d.About != nil || err != nil || !module.IsEmpty(names, d.Dialect) || !module.HasStack(names) {
+	names, err := d.Place.Files().List(".")
+	if d.About != nil || err != nil || !module.IsEmpty(names, d.Place.Dialect) || !module.HasStack(names) {
 		return nil
 	}
-	return diag.List{diag.NoConfiguration.As("The directory has a stack").New(s, "It has no module of its own. For the deployments of the stack run:\n    %s", diag.Command{Program: d.Program, Name: "stacks " + command})}
+	return diag.List{diag.NoConfiguration.As("The directory has a stack").New(s, "It has no module of its own. For the deployments of the stack run:\n    %s", diag.Command{Program: d.Place.Program, Name: "stacks " + command})}
 }
 
 // Plan makes a plan. It is nil if that wasn't possible at all, and may be there
@@ -85,10 +85,10 @@ func (w *Work) options(p planoptions.Planning) engine.PlanOptions {
 		Targets: p.Targets, Excludes: p.Excludes, Replace: p.Replace,
 		InDoubt: journal.Instances(w.Doubts()),
 		Needed:  w.Needed(),
-		Meaning: engine.MeaningIn(w.dir.Dialect),
+		Meaning: engine.MeaningIn(w.dir.Place.Dialect),
 	}
 	if o.Looks == nil {
-		o.Looks = refreshpolicy.Looks(p, w.Session, w.dir.Keeper.Place)
+		o.Looks = refreshpolicy.Looks(p, w.Session, w.dir.Place)
 	}
 	if p.Explained {
 		w.Reasons = w.Config.Reasons(&o)

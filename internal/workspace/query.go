@@ -38,7 +38,7 @@ func (d *Directory) Query(ctx context.Context, l Loading, path string) ([]*plan.
 	if len(blocks) == 0 {
 		return listings, diags
 	}
-	if err := durable.New(d.Path(path), configgen.File(blocks)); err != nil {
+	if err := durable.New(d.Place.Path(path), configgen.File(blocks)); err != nil {
 		diags.Add(diag.Unwritable.As("Failed to write generated configuration").New(diag.Error, "Writing %s: %s.", path, diag.Cause(err)))
 	}
 	return listings, diags

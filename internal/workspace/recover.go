@@ -14,7 +14,7 @@ import (
 // Settle says of objects in doubt that they don't exist: of those given, or of all.
 // It returns these, and what is still in doubt.
 func (d *Directory) Settle(ctx context.Context, o statemgr.Options, forget []addr.Instance, all bool) (forgotten, left []journal.Operation, diags diag.List) {
-	s, diags := d.State(ctx, o, "recover")
+	s, diags := d.States.State(ctx, o, "recover")
 	if s == nil {
 		return nil, nil, diags
 	}
@@ -25,7 +25,7 @@ func (d *Directory) Settle(ctx context.Context, o statemgr.Options, forget []add
 	for _, i := range forget {
 		n := slices.IndexFunc(left, func(o journal.Operation) bool { return o.Object.Instance == i })
 		if n < 0 {
-			diags.Add(diag.NoInstance.As("Nothing in doubt").New(diag.Error, "%s isn't in doubt. Run \"%s\" to see what is.", i, diag.Command{Program: d.Program, Name: "recover"}))
+			diags.Add(diag.NoInstance.As("Nothing in doubt").New(diag.Error, "%s isn't in doubt. Run \"%s\" to see what is.", i, diag.Command{Program: d.Place.Program, Name: "recover"}))
 			return nil, nil, diags
 		}
 		forgotten = append(forgotten, left[n])

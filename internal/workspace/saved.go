@@ -43,11 +43,11 @@ func (w *Work) Save(ctx context.Context, path, engine string, made *plan.Plan) e
 
 // WritePlan writes a plan to a file.
 func (d *Directory) WritePlan(path string, c planfile.Content) error {
-	all, diags := d.Encryption()
+	all, diags := d.Settings.Encryption()
 	if err := diags.Err(); err != nil {
 		return err
 	}
-	return planfile.Write(d.Path(path), c, all.Plan().Seal)
+	return planfile.Write(d.Place.Path(path), c, all.Plan().Seal)
 }
 
 // Kept is a plan with all that applying it later needs.
@@ -69,7 +69,7 @@ func (w *Work) content(engine string, made *plan.Plan) (planfile.Content, error)
 	if read, ok := w.Config.World.Files.(*fsfuncs.Recorder); ok {
 		c.Read = read.Record()
 	}
-	if w.dir.IsStack() {
+	if w.dir.Settings.IsStack() {
 		// Its states are where those of the directory are by then.
 		c.Backend = planfile.Backend{Type: stackKind, Config: []byte("{}"), Workspace: w.Workspace()}
 	} else {
@@ -84,10 +84,10 @@ func (w *Work) content(engine string, made *plan.Plan) (planfile.Content, error)
 	}
 	d := w.dir
 	var err error
-	if c.Lock, err = d.LockFile(); err != nil {
+	if c.Lock, err = d.Place.LockFile(); err != nil {
 		return c, err
 	}
-	c.Modules, err = d.OptionalFile(module.ManifestPath(d.DataName()))
+	c.Modules, err = d.Place.OptionalFile(module.ManifestPath(d.Place.DataName()))
 	return c, err
 }
 
@@ -127,10 +127,10 @@ func (w *Work) completeSchemas(ctx context.Context, p *plan.Plan) {
 // ReadPlan reads a saved plan, which is distinguished from other files that people try.
 func (d *Directory) ReadPlan(path string) (planfile.Content, diag.List) {
 	summary := fmt.Sprintf("Failed to load %q as a plan file", path)
-	if info, err := os.Stat(d.Path(path)); err == nil && info.IsDir() {
+	if info, err := os.Stat(d.Place.Path(path)); err == nil && info.IsDir() {
 		return planfile.Content{}, planfile.Unreadable.As(summary).List("It is a directory. Use -chdir to work in another directory.")
 	}
-	data, err := d.Input(path)
+	data, err := d.Place.Input(path)
 	if err != nil {
 		return planfile.Content{}, planfile.Unreadable.As(summary).List("Error: %s.", diag.Cause(err))
 	}
@@ -140,12 +140,12 @@ func (d *Directory) ReadPlan(path string) (planfile.Content, diag.List) {
 // SavedPlans are the files of the saved plans of deployments at a path, which may be a
 // folder of them, and the deployments that they are of.
 func SavedPlans(d *Directory, path string) (files, deployments []string, diags diag.List) {
-	names, diags := planfile.In(d.Path(path), d.Program)
+	names, diags := planfile.In(d.Place.Path(path), d.Place.Program)
 	for _, name := range names {
 		files = append(files, filepath.Join(path, name))
 		c, more := d.ReadPlan(files[len(files)-1])
 		if c.Plan != nil && c.Backend.Type != stackKind {
-			more = planfile.Unreadable.As("Saved plan of no stack").List("The plan in %q isn't of a deployment of a stack. Apply it where it was made, with:\n    %s apply %[1]s", path, d.Program)
+			more = planfile.Unreadable.As("Saved plan of no stack").List("The plan in %q isn't of a deployment of a stack. Apply it where it was made, with:\n    %s apply %[1]s", path, d.Place.Program)
 		}
 		diags.Append(more)
 		deployments = append(deployments, c.Backend.Workspace)
@@ -156,14 +156,14 @@ func SavedPlans(d *Directory, path string) (files, deployments []string, diags d
 // OpenPlan reads what a saved plan has in it.
 func (d *Directory) OpenPlan(path string, data []byte) (planfile.Content, diag.List) {
 	summary := fmt.Sprintf("Failed to load %q as a plan file", path)
-	all, diags := d.SealsOf(data)
+	all, diags := d.Settings.SealsOf(data)
 	if diags.HasErrors() {
 		return planfile.Content{}, diags
 	}
 	if !planfile.Is(data) && encryption.Recognize(data) != encryption.SealedPlan {
 		return planfile.Content{}, planfile.Unreadable.As(summary).List("The file isn't a saved plan. Save one with plan -out=PATH.")
 	}
-	content, more := planfile.Read(data, d.Path(path), all.Plan().Open)
+	content, more := planfile.Read(data, d.Place.Path(path), all.Plan().Open)
 	return content, append(diags, more...)
 }
 
@@ -185,18 +185,18 @@ func (d *Directory) loadSaved(ctx context.Context, c planfile.Content, inputs ma
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	world.OriginalDir, world.Files = c.WorkDir, fsfuncs.NewRecorder(d.Disk(), c.Read)
+	world.OriginalDir, world.Files = c.WorkDir, fsfuncs.NewRecorder(d.Place.Disk(), c.Read)
 	sources := module.Memory{}
 	for name, data := range c.Files {
 		sources[name] = data
 	}
 	if len(c.Modules) > 0 {
-		sources[module.ManifestPath(d.DataName())] = c.Modules
+		sources[module.ManifestPath(d.Place.DataName())] = c.Modules
 	}
 	config, more := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: sources, Language: d.languageOf(c), Resolve: d.resolverOf(c, sources)})
 	diags.Append(more)
 	if config != nil {
-		d.AddSources(config.Sources)
+		d.Place.AddSources(config.Sources)
 	}
 	return config, diags
 }
@@ -207,7 +207,7 @@ const stackKind = "stack"
 // languageOf is that of the configuration in a saved plan, nil for modules.
 func (d *Directory) languageOf(c planfile.Content) engine.Language {
 	if c.Backend.Type == stackKind {
-		return stack.Language{Dialect: d.Dialect}
+		return stack.Language{Dialect: d.Place.Dialect}
 	}
 	return nil
 }
@@ -251,22 +251,22 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 		},
 		Backend: func(config *engine.Config) (*statebackend.Backend, diag.List) {
 			if c.Backend.Type == stackKind {
-				b, diags := d.StackBackend(c.Backend.Workspace)
+				b, diags := d.States.StackBackend(c.Backend.Workspace)
 				if b != nil {
 					b.Requires = statebackend.RequiredBy(config.Tree.Program)
 				}
 				return b, diags
 			}
-			if diags := d.Encrypt(config.Tree.Program, config.Inputs); diags.HasErrors() {
+			if diags := d.Settings.Encrypt(config.Tree.Program, config.Inputs); diags.HasErrors() {
 				return nil, diags
 			}
-			return d.RecordedBackend(c.Backend.Type, c.Backend.Config, config.Tree.Program)
+			return d.Settings.RecordedBackend(c.Backend.Type, c.Backend.Config, config.Tree.Program)
 		},
 		Workspace: func() (string, diag.List) {
-			if d.Dialect != dialect.Terraform || c.Backend.Type == stackKind {
+			if d.Place.Dialect != dialect.Terraform || c.Backend.Type == stackKind {
 				return c.Backend.Workspace, nil
 			}
-			selected, diags := d.Workspace()
+			selected, diags := d.Place.Workspace()
 			if !diags.HasErrors() && selected != c.Backend.Workspace {
 				diags.Add(Stale.As("Plan of another workspace").New(diag.Error, "The plan was made for workspace %q, and workspace %q is selected. Select the workspace of the plan, or make a new plan.", c.Backend.Workspace, selected))
 			}
@@ -294,7 +294,7 @@ func stale(made planfile.Backend, s *lockedstate.Session) bool {
 // savedInputs are the values that the plan was made with, and the ephemeral
 // ones, which have to be given again.
 func (d *Directory) savedInputs(p *plan.Plan, vars []environment.Var) (map[string]module.VariableInput, diag.List) {
-	given, diags := d.Inputs(vars)
+	given, diags := d.Place.Inputs(vars)
 	explicit := map[string]bool{}
 	for _, v := range vars {
 		if name, _, ok := strings.Cut(v.Value, "="); ok && !v.File {
@@ -307,13 +307,13 @@ func (d *Directory) savedInputs(p *plan.Plan, vars []environment.Var) (map[strin
 		switch {
 		case v.Ephemeral && ok:
 			inputs[name] = in
-		case v.Ephemeral && v.Given && d.Dialect == dialect.Terraform:
+		case v.Ephemeral && v.Given && d.Place.Dialect == dialect.Terraform:
 			diags.Add(givenAgain(name))
 		case v.Ephemeral:
 		default:
 			switch {
 			case !ok || sameInput(in, v.Value):
-			case in.From == "environment" && d.Dialect == dialect.Terraform:
+			case in.From == "environment" && d.Place.Dialect == dialect.Terraform:
 				diags.Add(PlanVariables.New(diag.Warning, "The environment variable %s has another value than the one that the saved plan was made with. The apply uses that of the plan. Make a new plan to use the new value.", module.Origin(name)))
 			case explicit[name] || in.From == "environment":
 				diags.Add(PlanVariables.New(diag.Error, "The value of variable %q differs from the one that the saved plan was made with. Make a new plan with the new value.", name))
@@ -355,7 +355,7 @@ func sameInput(in module.VariableInput, planned cty.Value) bool {
 // sameLocks reports whether the dependency locks are those of the plan.
 func (d *Directory) sameLocks(planned []byte) diag.List {
 	then, diags := lockfile.Parse(planned, lockfile.Name)
-	now, more := d.Locks()
+	now, more := d.Place.Locks()
 	diags.Append(more)
 	if diags.HasErrors() || then.Equal(now) {
 		return diags

@@ -32,7 +32,7 @@ import (
 
 // A Stack is the stack in a directory with its deployment files.
 type Stack struct {
-	*Directory
+	Dir *Directory
 	*deploy.Stack
 	// Left are the deployments that have objects, but no block any more.
 	Left []*deploy.Deployment
@@ -58,14 +58,14 @@ type shared struct {
 // OpenStack reads the deployment files, and looks which deployments there are beside
 // those.
 func OpenStack(ctx context.Context, d *Directory) (*Stack, diag.List) {
-	d.OfStack()
-	files, diags := deploy.Load(d.Files(), ".")
-	d.AddSources(files.Sources)
-	s := &Stack{Directory: d, Stack: files, shared: &shared{}}
+	d.Settings.OfStack()
+	files, diags := deploy.Load(d.Place.Files(), ".")
+	d.Place.AddSources(files.Sources)
+	s := &Stack{Dir: d, Stack: files, shared: &shared{}}
 	if diags.HasErrors() {
 		return s, diags
 	}
-	if s.shared.states, s.shared.unopened = s.Directory.StackBackend(deploy.Names(s.Deployments)...); s.shared.states != nil {
+	if s.shared.states, s.shared.unopened = s.Dir.States.StackBackend(deploy.Names(s.Deployments)...); s.shared.states != nil {
 		diags.Append(s.findLeft(ctx))
 	}
 	return s, diags
@@ -75,20 +75,20 @@ func OpenStack(ctx context.Context, d *Directory) (*Stack, diag.List) {
 // no more than n calls, and n processes beside those that one deployment needs by
 // itself. It returns how many deployments to work on at once.
 func (s *Stack) Limit(n int) int {
-	s.shared.calls, _, _ = s.Limits(n) // loading reports what is wrong with the settings
+	s.shared.calls, _, _ = s.Dir.Place.Limits(n) // loading reports what is wrong with the settings
 	if n <= 0 {
 		n = 10
 	}
-	s.shared.common = s.Common(n)
+	s.shared.common = s.Dir.Providers.Common(n)
 	return n
 }
 
 // Use has the deployments take their providers from there.
-func (s *Stack) Use(c *providersource.Common) { s.shared.common = c; s.Join(c) }
+func (s *Stack) Use(c *providersource.Common) { s.shared.common = c; s.Dir.Providers.Join(c) }
 
 // On is the stack for operations in the same directory that tell elsewhere.
 func (s *Stack) On(d *Directory) *Stack {
-	d.Join(s.shared.common)
+	d.Providers.Join(s.shared.common)
 	return &Stack{d, s.Stack, s.Left, s.shared}
 }
 
@@ -130,7 +130,7 @@ func (s *Stack) Prepare(ctx context.Context, list []*deploy.Deployment, all bool
 		return diags
 	}
 	for _, one := range list {
-		diags.Append(s.Make(ctx, s.shared.states, one.Name))
+		diags.Append(s.Dir.States.Make(ctx, s.shared.states, one.Name))
 	}
 	if all {
 		diags.Append(s.TellLeft())
@@ -143,7 +143,7 @@ func (s *Stack) Prepare(ctx context.Context, list []*deploy.Deployment, all bool
 
 // Evaluate computes the inputs of deployments, with what they take from elsewhere.
 func (s *Stack) Evaluate(ctx context.Context, list []*deploy.Deployment) diag.List {
-	o, diags := externalinputs.New(ctx, s.Place)
+	o, diags := externalinputs.New(ctx, s.Dir.Place)
 	if diags.HasErrors() {
 		return diags
 	}
@@ -155,7 +155,7 @@ func (s *Stack) Evaluate(ctx context.Context, list []*deploy.Deployment) diag.Li
 	diags.Append(s.Stack.Evaluate(slices.DeleteFunc(slices.Clone(list), func(d *deploy.Deployment) bool { return d.Left }), o))
 	for _, d := range list {
 		for _, in := range d.Inputs {
-			s.Secrets.AddMarked(in.Value)
+			s.Dir.Place.Secrets.AddMarked(in.Value)
 		}
 	}
 	return diags
@@ -194,7 +194,7 @@ const rounds = 10
 func (s *Stack) ApplyOne(ctx context.Context, one *deploy.Deployment, o Opening, p planoptions.Planning, a Approver) bool {
 	p.AllowDeferral, o.Ask = true, nil
 	w := &approvalpolicy.Watch[*Work, Limits, *Outcome, journal.Operation]{Approver: a, Stack: s.Stack, Deployment: one, Once: len(p.Replace) > 0, Ends: []diag.Code{apply.Halted, diag.Interrupted}}
-	return w.Until(func() bool { return s.Apply(ctx, s.Subject(one), o, p, rounds, w) })
+	return w.Until(func() bool { return s.Dir.Apply(ctx, s.Subject(one), o, p, rounds, w) })
 }
 
 // plan makes no plan where something is gone and nothing says what becomes of it.
@@ -237,7 +237,7 @@ func (s *Stack) onlyImports(one *deploy.Deployment, made *plan.Plan) diag.List {
 		names = append(names[:5], "...")
 	}
 	var diags diag.List
-	diags.Add(deploy.BadDeployment.As("Deployment to be imported").Error(one.Range, "The deployment %q has import = true and no state yet, so it has to take over what exists, and the plan would create:\n  - %s\nWrite import blocks for these in the modules, or bring a state with \"%s stacks state push -deployment=%s FILE\". Where they don't exist, remove import = true.", one.Name, strings.Join(names, "\n  - "), s.Program, one.Name))
+	diags.Add(deploy.BadDeployment.As("Deployment to be imported").Error(one.Range, "The deployment %q has import = true and no state yet, so it has to take over what exists, and the plan would create:\n  - %s\nWrite import blocks for these in the modules, or bring a state with \"%s stacks state push -deployment=%s FILE\". Where they don't exist, remove import = true.", one.Name, strings.Join(names, "\n  - "), s.Dir.Place.Program, one.Name))
 	return diags
 }
 
@@ -253,7 +253,7 @@ func (s *Stack) Load(ctx context.Context, one *deploy.Deployment, l Loading) (*e
 
 func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, resolve func(context.Context, module.Request) (string, diag.List)) (*engine.Config, diag.List) {
 	l.Workspace = storage.DefaultWorkspace
-	world, diags := s.World(ctx, l)
+	world, diags := s.Dir.World(ctx, l)
 	world.Workspace = "" // none exist
 	if diags.HasErrors() {
 		return nil, diags
@@ -263,7 +263,7 @@ func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, res
 		inputs[name] = module.VariableInput{Value: in.Value, From: "deployment", Range: in.Range}
 	}
 	if len(l.Vars) > 0 {
-		given, more := s.Inputs(l.Vars)
+		given, more := s.Dir.Place.Inputs(l.Vars)
 		diags.Append(more)
 		for name, in := range given {
 			if in.From == "argument" || in.From == "file" {
@@ -279,10 +279,10 @@ func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, res
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()
 	if s.shared.config != nil {
-		s.AddSources(s.shared.config.Sources)
+		s.Dir.Place.AddSources(s.shared.config.Sources)
 		return s.shared.config.With(world, inputs), append(diags, s.shared.found...)
 	}
-	config, more := s.compile(ctx, world, inputs, s.ModulesInPlace(s.Files()))
+	config, more := s.compile(ctx, world, inputs, s.Dir.ModulesInPlace(s.Dir.Place.Files()))
 	if config.Tree != nil && !config.Tree.Varies() {
 		s.shared.config, s.shared.found = config, slices.Clone(more)
 	}
@@ -290,11 +290,11 @@ func (s *Stack) load(ctx context.Context, one *deploy.Deployment, l Loading, res
 }
 
 func (s *Stack) compile(ctx context.Context, world engine.World, inputs map[string]module.VariableInput, resolve func(context.Context, module.Request) (string, diag.List)) (*engine.Config, diag.List) {
-	config, diags := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: s.Files(), Language: stack.Language{Dialect: s.Dialect}, Resolve: resolve})
-	s.AddSources(config.Sources)
+	config, diags := engine.Load(ctx, engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: s.Dir.Place.Files(), Language: stack.Language{Dialect: s.Dir.Place.Dialect}, Resolve: resolve})
+	s.Dir.Place.AddSources(config.Sources)
 	if config.Tree != nil && !diags.HasErrors() {
 		diags.Append(stack.CheckTree(config.Tree))
-		diags.Append(engine.CheckVersions(s.Dialect, config.Tree))
+		diags.Append(engine.CheckVersions(s.Dir.Place.Dialect, config.Tree))
 	}
 	return config, diags
 }
@@ -305,7 +305,7 @@ func (s *Stack) State(ctx context.Context, one *deploy.Deployment) (*state.Snaps
 	if b == nil {
 		return nil, diags
 	}
-	opened, diags := s.PresentIn(ctx, b, one.Name, statemgr.Options{})
+	opened, diags := s.Dir.States.PresentIn(ctx, b, one.Name, statemgr.Options{})
 	if opened == nil {
 		return nil, diags
 	}

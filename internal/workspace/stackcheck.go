@@ -36,7 +36,7 @@ func (s *Stack) Initialize(ctx context.Context, list []*deploy.Deployment, o Ini
 	deployed := addr.Call{Kind: addr.Stack, Name: "deployed"}
 	trees := &program.Tree{Program: &program.Program{}, Variants: map[addr.Call][]*program.Tree{}}
 	diags := s.Stack.Evaluate(list, nil)
-	diags.Append(s.InstallModules(o.Upgrade, told, func(resolve func(context.Context, module.Request) (string, diag.List)) ([]string, diag.List) {
+	diags.Append(s.Dir.InstallModules(o.Upgrade, told, func(resolve func(context.Context, module.Request) (string, diag.List)) ([]string, diag.List) {
 		var all diag.List
 		var used []string
 		for _, one := range examples(list) {
@@ -63,26 +63,26 @@ func (s *Stack) Initialize(ctx context.Context, list []*deploy.Deployment, o Ini
 			kept = append(kept, one)
 		}
 	}
-	return append(diags, s.InstallProviders(ctx, trees, kept, o.Upgrade, told)...)
+	return append(diags, s.Dir.InstallProviders(ctx, trees, kept, o.Upgrade, told)...)
 }
 
 // initializeBackend makes what the settings of the stack say the place of its states, and
 // looks there for deployments that are left.
 func (s *Stack) initializeBackend(ctx context.Context, o Initialization, told Initializer) diag.List {
-	i := &initializing{Initialization: o, Directory: s.Directory, told: told, deployments: deploy.Names(s.Deployments)}
+	i := &initializing{Initialization: o, dir: s.Dir, told: told, deployments: deploy.Names(s.Deployments)}
 	var diags, more diag.List
-	i.inputs, diags = s.Inputs(o.Vars)
-	i.prog, more = s.RootSettings()
+	i.inputs, diags = s.Dir.Place.Inputs(o.Vars)
+	i.prog, more = s.Dir.Settings.RootSettings()
 	if diags.Append(more); diags.HasErrors() {
 		return diags
 	}
-	if record, err := s.Record().Backend(); o.Backend && (i.prog.Backend != nil || record != nil || err != nil) {
+	if record, err := s.Dir.Settings.Record().Backend(); o.Backend && (i.prog.Backend != nil || record != nil || err != nil) {
 		told.Begins(BackendPart)
 		if _, more := i.backend(ctx); more.HasErrors() {
 			return more
 		}
 	}
-	if s.shared.states, diags = s.Directory.StackBackend(i.deployments...); s.shared.states == nil {
+	if s.shared.states, diags = s.Dir.States.StackBackend(i.deployments...); s.shared.states == nil {
 		return diags
 	}
 	s.Left = nil
@@ -93,7 +93,7 @@ func (s *Stack) initializeBackend(ctx context.Context, o Initialization, told In
 // known without asking for tokens and the like. Without all providers it says of
 // which it couldn't check the arguments.
 func (s *Stack) Validate(ctx context.Context, list []*deploy.Deployment) diag.List {
-	all := s.CheckSettings()
+	all := s.Dir.Settings.CheckSettings()
 	all.Append(approvalpolicy.Check(s.Stack))
 	all.Append(s.Stack.Evaluate(list, nil))
 	var absent []addr.Provider
@@ -113,7 +113,7 @@ func (s *Stack) Validate(ctx context.Context, list []*deploy.Deployment) diag.Li
 		}
 		if !more.HasErrors() && (!checked || config.Tree.Varies()) {
 			checked = true
-			missing, problems := s.ProvideFound(config)
+			missing, problems := s.Dir.ProvideFound(config)
 			absent = missing
 			if more.Append(problems); !problems.HasErrors() {
 				more.Append(engine.Validate(ctx, config).Without(provider.Absent).Without(module.NotInstalled))
@@ -123,7 +123,7 @@ func (s *Stack) Validate(ctx context.Context, list []*deploy.Deployment) diag.Li
 	}
 	for _, d := range uninstalled {
 		d.Severity, d.Summary = diag.Warning, "Module not installed"
-		d.Detail = fmt.Sprintf("It wasn't checked, and neither was what depends on its outputs. To install it, run:\n    %s stacks init", s.Program)
+		d.Detail = fmt.Sprintf("It wasn't checked, and neither was what depends on its outputs. To install it, run:\n    %s stacks init", s.Dir.Place.Program)
 		all.Add(d)
 	}
 	if len(absent) > 0 {
@@ -131,7 +131,7 @@ func (s *Stack) Validate(ctx context.Context, list []*deploy.Deployment) diag.Li
 		for _, p := range absent {
 			names = append(names, p.ForDisplay())
 		}
-		all.Add(provider.Absent.New(diag.Warning, "The arguments of resources and provider configurations weren't checked for these providers, and neither was what depends on their values:\n  - %s\nTo install them, run:\n    %s stacks init", strings.Join(names, "\n  - "), s.Program))
+		all.Add(provider.Absent.New(diag.Warning, "The arguments of resources and provider configurations weren't checked for these providers, and neither was what depends on their values:\n  - %s\nTo install them, run:\n    %s stacks init", strings.Join(names, "\n  - "), s.Dir.Place.Program))
 	}
 	return all
 }

@@ -45,7 +45,7 @@ func (s *Stack) TellLeft() diag.List {
 }
 
 func (s *Stack) leftOut(d *deploy.Deployment, severity diag.Severity) diag.Diagnostic {
-	return LeftOut.New(severity, "The deployment %q isn't in the deployment files any more, and its objects still exist. Put its block back, or destroy them with:\n    %s stacks destroy -deployment=%s", d.Name, s.Program, d.Name)
+	return LeftOut.New(severity, "The deployment %q isn't in the deployment files any more, and its objects still exist. Put its block back, or destroy them with:\n    %s stacks destroy -deployment=%s", d.Name, s.Dir.Place.Program, d.Name)
 }
 
 // recallInputs gives a deployment the inputs that it had when it was last applied.

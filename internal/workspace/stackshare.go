@@ -52,14 +52,14 @@ func (s *Stack) ForDeployment(ctx context.Context, name string, inputs bool) (st
 	if !inputs { // nor those that it lacks
 		subject.Load = func(ctx context.Context, l Loading) (*engine.Config, diag.List) { return s.load(ctx, list[0], l, nil) }
 	}
-	s.About = &subject
+	s.Dir.About = &subject
 	// A saved plan has no ephemeral ones, such as tokens.
-	s.Values = map[string]module.VariableInput{}
+	s.Dir.Place.Values = map[string]module.VariableInput{}
 	for name, in := range list[0].Inputs {
-		s.Values[name] = module.VariableInput{Value: in.Value, From: "deployment", Range: in.Range}
+		s.Dir.Place.Values[name] = module.VariableInput{Value: in.Value, From: "deployment", Range: in.Range}
 	}
 	b, more := s.StackBackend(nil)
-	s.Backend, s.Options.Workspace = b, list[0].Name
+	s.Dir.Place.Backend, s.Dir.Place.Options.Workspace = b, list[0].Name
 	return list[0].Name, append(diags, more...)
 }
 
@@ -78,7 +78,7 @@ func (s *Stack) States(ctx context.Context, list []*deploy.Deployment) (all []*s
 // PlanPath is the file for the plan of a deployment in a folder, which is made where
 // it can be; what fails then shows when the plan is saved.
 func (s *Stack) PlanPath(dir string, d *deploy.Deployment) string {
-	_ = s.StateDisk.MakeFolders(s.Path(dir), 0o755)
+	_ = s.Dir.Place.StateDisk.MakeFolders(s.Dir.Place.Path(dir), 0o755)
 	return filepath.Join(dir, d.Name+planfile.Suffix)
 }
 
@@ -90,20 +90,20 @@ var Behind = diag.Code{Name: "downstream-not-applied", Summary: "Not applied dow
 // done. None follows itself.
 func (s *Stack) Share(ctx context.Context, follow func(context.Context, *Directory) bool) diag.List {
 	readers, diags := s.Publish(ctx)
-	here, err := filepath.Abs(s.Path("."))
+	here, err := filepath.Abs(s.Dir.Place.Path("."))
 	if err != nil {
 		return append(diags, diag.Unreadable.As("Failed to find the stacks that follow").List("%s.", err)...)
 	}
 	for _, dir := range readers {
-		next := directory(backendinit.New(s.In(dir)))
-		next.before = append(slices.Clone(s.before), here)
-		shown := s.Seen(next.Dir)
+		next := directory(backendinit.New(s.Dir.Place.In(dir)))
+		next.before = append(slices.Clone(s.Dir.before), here)
+		shown := s.Dir.Place.Seen(next.Place.Dir)
 		if slices.Contains(next.before, filepath.Join(here, dir)) {
 			diags.Append(diag.Cycle.As("Stacks that follow each other").List("The stack in %s was applied already because of this change. Nothing is applied twice: look which outputs go in a circle.", shown))
 			continue
 		}
 		if follow != nil && !follow(ctx, next) {
-			diags.Append(Behind.Warnings("The stack in %s reads outputs that have changed, and wasn't applied as a whole. To see what is left, run:\n    %s stacks apply", shown, next.Program))
+			diags.Append(Behind.Warnings("The stack in %s reads outputs that have changed, and wasn't applied as a whole. To see what is left, run:\n    %s stacks apply", shown, next.Place.Program))
 		}
 		next.Close()
 	}
@@ -124,17 +124,17 @@ func (s *Stack) Publish(ctx context.Context) (readers []string, diags diag.List)
 		}
 		outputs[d.Name] = statemgr.Outputs(now)
 	}
-	o, more := externalinputs.New(ctx, s.Place)
+	o, more := externalinputs.New(ctx, s.Dir.Place)
 	diags.Append(more)
 	values, more := s.Stack.Publish(outputs, o)
 	if diags.Append(more); diags.HasErrors() {
 		return nil, diags
 	}
-	changed, more := s.Directory.Keeper.Publish(ctx, s.shared.states, values)
+	changed, more := s.Dir.States.Publish(ctx, s.shared.states, values)
 	if diags.Append(more); diags.HasErrors() || !changed {
 		return nil, diags
 	}
-	readers, err := remoteoutputs.Readers(s.Path("."))
+	readers, err := remoteoutputs.Readers(s.Dir.Place.Path("."))
 	if err != nil {
 		diags.Add(diag.Unreadable.As("Failed to find the stacks that follow").New(diag.Error, "%s.", err))
 	}

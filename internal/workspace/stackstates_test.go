@@ -115,7 +115,7 @@ func newSite(t *testing.T, dir string, p *fake.Provider, who machines, files map
 		Now: time.Now, Catalog: provider.Catalog(fake.Catalog{sim: p}), Processes: who,
 	})
 	t.Cleanup(s.Close)
-	s.OfStack()
+	s.Settings.OfStack()
 	return s
 }
 
@@ -204,7 +204,7 @@ func (s *site) addresses(t *testing.T, deployment string) string {
 // published is what other stacks read.
 func (s *site) published(t *testing.T) cty.Value {
 	t.Helper()
-	values, diags := s.Published(t.Context())
+	values, diags := s.States.Published(t.Context())
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
@@ -324,7 +324,7 @@ func TestStackBackends(t *testing.T) {
 				}
 			}
 			files["d.tfdeploy.hcl"] = deployments("dev", "next")
-			next := newSite(t, other.Dir, p, machines{}, files)
+			next := newSite(t, other.Place.Dir, p, machines{}, files)
 			stack, diags := OpenStack(t.Context(), next.Directory)
 			if kind == "http" {
 				if diags := stack.Prepare(t.Context(), stack.Deployments, true); !slices.ContainsFunc(diags, statemgr.OneState.Is) {
@@ -394,10 +394,10 @@ func TestStackKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, diags := stack.Settle(t.Context(), statemgr.Options{}, []addr.Instance{instance}, false); diags.HasErrors() {
+	if _, _, diags := stack.Dir.Settle(t.Context(), statemgr.Options{}, []addr.Instance{instance}, false); diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
-	other = newSite(t, other.Dir, q, machines{"other", []string{"killed"}}, files)
+	other = newSite(t, other.Place.Dir, q, machines{"other", []string{"killed"}}, files)
 	if err := other.apply(t, t.Context(), plan.Normal); err != nil || q.Count("Apply") != 1 {
 		t.Errorf("after that: %v, %d calls", err, q.Count("Apply"))
 	}

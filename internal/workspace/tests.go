@@ -28,7 +28,7 @@ import (
 // of tests, and finds the providers for all. Variables of the root module may be given by the
 // tests only.
 func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*testfile.File, moduletest.Options, diag.List) {
-	inputs, diags := d.Inputs(l.Vars)
+	inputs, diags := d.Place.Inputs(l.Vars)
 	extra, more := d.testInputs(tests, inputs)
 	diags.Append(more)
 	world, more := d.World(ctx, l)
@@ -38,14 +38,14 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 	if late, ok := world.Catalog.(*providersource.Late); ok {
 		late.Guard(guard)
 	}
-	timeout, grace, more := d.CallLimits()
+	timeout, grace, more := d.Place.CallLimits()
 	diags.Append(more)
 	resolve, more := d.installed()
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, moduletest.Options{}, diags
 	}
-	o := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: resolve}
+	o := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Place.Files(), Resolve: resolve}
 	all, more := d.loadTested(ctx, o, tests)
 	// Anything that is wrong with uses of declarations is for the runs to find.
 	diags.Append(more.WithoutUses())
@@ -53,16 +53,16 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 		diags.Append(d.Provide(all.config, all.Requirements(nil)))
 	}
 	return all.files, moduletest.Options{
-		Shelf: testShelf{d.testStates(guard)}, Program: d.Program,
-		World: world, Dir: ".", Files: d.Files(), Inputs: inputs, TestInputs: extra, TestDir: filepath.ToSlash(filepath.Clean(tests)),
-		Resolve: resolve, Sources: d.Sources(), Limits: engine.ApplyOptions{CallTimeout: timeout, Grace: grace},
+		Shelf: testShelf{d.testStates(guard)}, Program: d.Place.Program,
+		World: world, Dir: ".", Files: d.Place.Files(), Inputs: inputs, TestInputs: extra, TestDir: filepath.ToSlash(filepath.Clean(tests)),
+		Resolve: resolve, Sources: d.Place.Sources(), Limits: engine.ApplyOptions{CallTimeout: timeout, Grace: grace},
 	}, diags
 }
 
 // UnderTest reports the files of the configuration from what is installed for it and from what
 // its tests bring along.
 func (d *Directory) UnderTest(tests string) func(file string) bool {
-	data := filepath.ToSlash(d.DataDir()) + "/"
+	data := filepath.ToSlash(d.Place.DataDir()) + "/"
 	return func(file string) bool {
 		file = filepath.ToSlash(file)
 		return !strings.HasPrefix(file, data) && !strings.HasPrefix(file, tests+"/")
@@ -75,8 +75,8 @@ func (d *Directory) testStates(guard *plugin.Guard) orphans.Shelf {
 	if guard != nil {
 		guards = guard.Hold
 	}
-	return orphans.Shelf{Dir: filepath.Join(d.DataDir(), "tests"), Guards: guards, OnClose: d.OnClose, Open: func(files storage.Override) (*lockedstate.Session, diag.List) {
-		return d.OpenState(d.Opener().Local(nil), storage.DefaultWorkspace, statemgr.Options{Files: files})
+	return orphans.Shelf{Dir: filepath.Join(d.Place.DataDir(), "tests"), Guards: guards, OnClose: d.Place.OnClose, Open: func(files storage.Override) (*lockedstate.Session, diag.List) {
+		return d.States.OpenState(d.Settings.Opener().Local(nil), storage.DefaultWorkspace, statemgr.Options{Files: files})
 	}}
 }
 
@@ -110,17 +110,17 @@ func (s testShelf) Begin(ctx context.Context, l testresult.Label) (moduletest.Ke
 
 // testFiles reads the test files of the directory.
 func (d *Directory) testFiles(tests string) ([]*testfile.File, diag.List) {
-	files, diags := testfile.Load(d.Files(), ".", tests, d.Dialect)
+	files, diags := testfile.Load(d.Place.Files(), ".", tests, d.Place.Dialect)
 	for _, f := range files {
-		d.AddSource(f.Source.Name, f.Source.Bytes)
+		d.Place.AddSource(f.Source.Name, f.Source.Bytes)
 	}
-	known := d.Sources()
+	known := d.Place.Sources()
 	for _, problem := range diags {
 		if problem.Subject == nil || known[problem.Subject.Filename] != nil {
 			continue
 		}
-		if data, err := d.Files().ReadFile(problem.Subject.Filename); err == nil {
-			d.AddSource(problem.Subject.Filename, data)
+		if data, err := d.Place.Files().ReadFile(problem.Subject.Filename); err == nil {
+			d.Place.AddSource(problem.Subject.Filename, data)
 		}
 	}
 	return files, diags
@@ -131,12 +131,12 @@ func (d *Directory) testFiles(tests string) ([]*testfile.File, diag.List) {
 func (d *Directory) testInputs(dir string, given map[string]module.VariableInput) (map[string]module.VariableInput, diag.List) {
 	in := map[string]module.VariableInput{}
 	var diags diag.List
-	names, err := d.AutomaticFiles(dir)
+	names, err := d.Place.AutomaticFiles(dir)
 	if err != nil {
 		return in, nil // there is no such directory
 	}
 	for _, name := range names {
-		d.InputsFrom(filepath.Join(dir, name), in, &diags)
+		d.Place.InputsFrom(filepath.Join(dir, name), in, &diags)
 	}
 	maps.DeleteFunc(in, func(name string, _ module.VariableInput) bool { return given[name].From == "argument" })
 	return in, diags
@@ -144,12 +144,12 @@ func (d *Directory) testInputs(dir string, given map[string]module.VariableInput
 
 // installed finds modules among those that init has installed.
 func (d *Directory) installed() (func(context.Context, module.Request) (string, diag.List), diag.List) {
-	manifest, err := module.ReadManifest(d.Files(), d.DataName())
+	manifest, err := module.ReadManifest(d.Place.Files(), d.Place.DataName())
 	if err != nil {
 		return nil, diag.Unreadable.As("Failed to read the list of installed modules").List("%s. Run \"%s\" to write it again.", err, diag.Run("init", ""))
 	}
 	return func(_ context.Context, r module.Request) (string, diag.List) {
-		return manifest.Find(r.Key, r.Source, r.Constraint, d.Dialect.Registry(), r.Range)
+		return manifest.Find(r.Key, r.Source, r.Constraint, d.Place.Dialect.Registry(), r.Range)
 	}, nil
 }
 
@@ -177,7 +177,7 @@ func (d *Directory) loadTested(ctx context.Context, o engine.LoadOptions, tests 
 	if t.config == nil {
 		return t, diags
 	}
-	d.AddSources(t.config.Sources)
+	d.Place.AddSources(t.config.Sources)
 	t.keys = t.config.Installed
 	diags.Append(d.loadTests(ctx, o, tests, t))
 	return t, diags
@@ -214,7 +214,7 @@ func (d *Directory) loadTestModule(ctx context.Context, o engine.LoadOptions, t 
 	if config == nil {
 		return diags
 	}
-	d.AddSources(config.Sources)
+	d.Place.AddSources(config.Sources)
 	t.keys = append(t.keys, request.Key)
 	for _, key := range config.Installed {
 		t.keys = append(t.keys, request.Key+"."+key)

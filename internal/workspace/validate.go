@@ -34,15 +34,15 @@ func (d *Directory) problems(ctx context.Context, l Loading, config *engine.Conf
 		provide = d.provideDeclared
 	}
 	diags.Append(d.stackOnly(diag.Warning, "validate"))
-	if config != nil && d.Dialect == dialect.Terraform && config.Tree.Program.Backend != nil {
-		diags.Append(d.Opener().CheckType(config.Tree.Program.Backend))
+	if config != nil && d.Place.Dialect == dialect.Terraform && config.Tree.Program.Backend != nil {
+		diags.Append(d.Settings.Opener().CheckType(config.Tree.Program.Backend))
 	}
 	if config == nil || diags.HasErrors() {
 		return engine.ValidateBeside(ctx, config, diags, provide)
 	}
 	all := &Tested{config: config}
 	if tests != "" {
-		diags.Append(d.loadTests(ctx, engine.LoadOptions{World: config.World, Dir: ".", Inputs: config.Inputs, Files: d.Files()}, tests, all))
+		diags.Append(d.loadTests(ctx, engine.LoadOptions{World: config.World, Dir: ".", Inputs: config.Inputs, Files: d.Place.Files()}, tests, all))
 		if diags.HasErrors() {
 			return diags
 		}
@@ -74,6 +74,6 @@ func (d *Directory) problems(ctx context.Context, l Loading, config *engine.Conf
 // provideDeclared is ProvideFound for schemas only. Providers that aren't installed are no
 // reason to check less of the rest.
 func (d *Directory) provideDeclared(config *engine.Config) ([]addr.Provider, diag.List) {
-	_, diags := d.FillDeclared(config.World.Catalog.(*providersource.Late), providersource.Requirements(config.Tree, nil))
+	_, diags := d.Providers.FillDeclared(config.World.Catalog.(*providersource.Late), providersource.Requirements(config.Tree, nil))
 	return nil, diags.Only(diag.Warning)
 }

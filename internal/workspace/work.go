@@ -92,9 +92,9 @@ func (d *Directory) Configuration() Subject {
 			return d.Load(ctx, l)
 		},
 		Backend: func(c *engine.Config) (*statebackend.Backend, diag.List) {
-			return d.InitializedBackend(c.Tree.Program, c.Inputs)
+			return d.Settings.InitializedBackend(c.Tree.Program, c.Inputs)
 		},
-		Workspace: d.Workspace,
+		Workspace: d.Place.Workspace,
 		Plan: func(ctx context.Context, w *Work, o engine.PlanOptions) (*plan.Plan, diag.List) {
 			return engine.Plan(ctx, w.Config, w.Snapshot(), o)
 		},
@@ -122,14 +122,14 @@ func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag
 	var diags diag.List
 	o.runs = o.Operation != "import"
 	if o.Partly && d.About == nil {
-		if name, problems := d.Workspace(); len(problems) == 0 {
-			o.partial = planinputs.Begin(d.Keeper.Place, name, d.External())
+		if name, problems := d.Place.Workspace(); len(problems) == 0 {
+			o.partial = planinputs.Begin(d.Place, name, d.Providers.External())
 		}
 	}
 	w := &Work{dir: d, subject: s, opening: o}
 	w.Config, diags = d.open(ctx, s, o.Loading, func(b *statebackend.Backend, name string) (*lockedstate.Session, diag.List) {
 		var diags diag.List
-		if w.Claimed, diags = d.StateIn(ctx, b, name, o.State, o.Operation); w.Claimed == nil {
+		if w.Claimed, diags = d.States.StateIn(ctx, b, name, o.State, o.Operation); w.Claimed == nil {
 			return nil, diags
 		}
 		return w.Session, diags
@@ -146,7 +146,7 @@ func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag
 // Look is Open for who only looks at the state, which isn't locked.
 func (d *Directory) Look(ctx context.Context, s Subject, o Opening) (c *engine.Config, state *lockedstate.Session, diags diag.List) {
 	c, diags = d.open(ctx, s, o.Loading, func(b *statebackend.Backend, name string) (_ *lockedstate.Session, diags diag.List) {
-		state, diags = d.PresentIn(ctx, b, name, o.State)
+		state, diags = d.States.PresentIn(ctx, b, name, o.State)
 		return state, diags
 	})
 	return c, state, diags
@@ -202,19 +202,21 @@ func (d *Directory) open(ctx context.Context, s Subject, l Loading, read func(*s
 
 // Load loads the configuration of the directory. It may be there beside errors.
 func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.List) {
-	inputs, diags := l.partial.Given(func() (map[string]module.VariableInput, diag.List) { return d.Given(ctx, l.Vars, l.runs, l.Ask) })
+	inputs, diags := l.partial.Given(func() (map[string]module.VariableInput, diag.List) {
+		return d.Settings.Given(ctx, l.Vars, l.runs, l.Ask)
+	})
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	options := engine.LoadOptions{Dir: ".", Inputs: inputs, Files: d.Files(), Resolve: d.localModules(d.Files()), Queries: l.Queries, Programs: d.Programs}
+	options := engine.LoadOptions{Dir: ".", Inputs: inputs, Files: d.Place.Files(), Resolve: d.localModules(d.Place.Files()), Queries: l.Queries, Programs: d.Programs}
 	if l.InPlace {
-		options.Resolve = d.ModulesInPlace(d.Files())
+		options.Resolve = d.ModulesInPlace(d.Place.Files())
 	}
 	if config := l.partial.Load(ctx, options, func() (engine.World, diag.List) {
 		l.warm = false
 		return d.World(ctx, l)
 	}); config != nil {
-		d.AddSources(config.Sources)
+		d.Place.AddSources(config.Sources)
 		return config, diags
 	}
 	world, more := d.World(ctx, l)
@@ -229,8 +231,8 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 	config, more := engine.Load(ctx, options)
 	diags.Append(more)
 	if config != nil {
-		d.AddSources(config.Sources)
-		versions := engine.CheckVersions(d.Dialect, config.Tree)
+		d.Place.AddSources(config.Sources)
+		versions := engine.CheckVersions(d.Place.Dialect, config.Tree)
 		if versions.HasErrors() {
 			return nil, versions // it explains the rest
 		}
@@ -245,43 +247,43 @@ func (d *Directory) World(ctx context.Context, l Loading) (engine.World, diag.Li
 	workspace := l.Workspace
 	var diags diag.List
 	if workspace == "" {
-		workspace, diags = d.Workspace()
+		workspace, diags = d.Place.Workspace()
 	}
 	if l.Parallelism < 0 {
 		diags.Add(diag.BadOption.As("Invalid parallelism value").New(diag.Error, "The -parallelism option can't be negative, and it is %d.", l.Parallelism))
 	}
 	depth := 0
-	if text := d.Environ["TF_TEMPLATE_RECURSION_DEPTH"]; text != "" {
+	if text := d.Place.Environ["TF_TEMPLATE_RECURSION_DEPTH"]; text != "" {
 		var err error
 		if depth, err = strconv.Atoi(text); err != nil || depth <= 0 {
 			diags.Add(diag.BadOption.As("Invalid TF_TEMPLATE_RECURSION_DEPTH").New(diag.Error, "How deep templates may render templates has to be a positive whole number, and it is %q.", text))
 		}
 	}
-	calls, lists, more := d.Limits(l.Parallelism)
+	calls, lists, more := d.Place.Limits(l.Parallelism)
 	diags.Append(more)
 	catalog := &providersource.Late{}
-	if l.warm && !diags.HasErrors() && d.Catalog == nil {
-		d.Warm(ctx, catalog)
+	if l.warm && !diags.HasErrors() && d.Place.Catalog == nil {
+		d.Providers.Warm(ctx, catalog)
 	}
 	var source fsfuncs.Source
 	if l.Record {
-		source = fsfuncs.NewRecorder(d.Disk(), fsfuncs.Record{})
+		source = fsfuncs.NewRecorder(d.Place.Disk(), fsfuncs.Record{})
 	}
 	return engine.World{
-		Dialect:     d.Dialect,
+		Dialect:     d.Place.Dialect,
 		Files:       source,
-		Disk:        d.Disk(),
-		Commands:    provisioner.Place{Dir: d.ProcessDir(), Environ: d.Environment()},
+		Disk:        d.Place.Disk(),
+		Commands:    provisioner.Place{Dir: d.Place.ProcessDir(), Environ: d.Place.Environment()},
 		Catalog:     catalog,
 		WorkDir:     ".",
-		OriginalDir: d.OriginalDir,
-		DataDir:     d.DataName(),
+		OriginalDir: d.Place.OriginalDir,
+		DataDir:     d.Place.DataName(),
 		Workspace:   workspace,
-		Now:         d.Now,
-		Random:      d.Random,
+		Now:         d.Place.Now,
+		Random:      d.Place.Random,
 		Parallelism: l.Parallelism, Calls: cmp.Or(l.Calls, calls), Lists: lists,
 		Sink:    l.Sink,
-		Secrets: d.Secrets,
+		Secrets: d.Place.Secrets,
 		Lint:    l.Lint,
 
 		TemplateDepth: depth,
@@ -296,17 +298,17 @@ func (d *Directory) ProvideFor(config *engine.Config, s *state.Snapshot) diag.Li
 // ProvideFound is ProvideFor with the providers that are installed. It returns those
 // that aren't.
 func (d *Directory) ProvideFound(config *engine.Config) ([]addr.Provider, diag.List) {
-	return d.FillFound(config.World.Catalog.(*providersource.Late), providersource.Requirements(config.Tree, nil))
+	return d.Providers.FillFound(config.World.Catalog.(*providersource.Late), providersource.Requirements(config.Tree, nil))
 }
 
 // Provide is ProvideFor with the requirements themselves.
 func (d *Directory) Provide(config *engine.Config, reqs install.Requirements) diag.List {
-	diags := d.Fill(config.World.Catalog.(*providersource.Late), reqs)
+	diags := d.Providers.Fill(config.World.Catalog.(*providersource.Late), reqs)
 	return modeFirst(diags, func() diag.List { return d.checkMode(config.Tree, nil) })
 }
 
 // StateSchemas are the schemas of the providers that a state has objects of.
 func (d *Directory) StateSchemas(ctx context.Context, s *state.Snapshot) (map[addr.Provider]*provider.Schemas, diag.List) {
-	schemas, diags := d.Supplier.StateSchemas(ctx, s)
+	schemas, diags := d.Providers.StateSchemas(ctx, s)
 	return schemas, modeFirst(diags, func() diag.List { return d.CheckMode(ctx) })
 }

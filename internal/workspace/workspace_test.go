@@ -76,7 +76,7 @@ func (b *bench) opening(operation string) Opening {
 // objects are what the state has, with the values of an attribute.
 func (b *bench) objects(t *testing.T) string {
 	t.Helper()
-	s, diags := b.Present(t.Context(), statemgr.Options{})
+	s, diags := b.States.Present(t.Context(), statemgr.Options{})
 	if s == nil {
 		t.Fatal(diags.Err())
 	}
@@ -194,7 +194,7 @@ func TestSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Unlock()
-	if err := os.WriteFile(filepath.Join(b.Dir, "name.txt"), []byte("later"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(b.Place.Dir, "name.txt"), []byte("later"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"", "Saved plan is stale"} {
@@ -225,7 +225,7 @@ func TestLocked(t *testing.T) {
 		t.Errorf("got %v", diags)
 	}
 	w.Unlock()
-	if s, diags := b.State(t.Context(), statemgr.Options{Locking: lockedstate.Locking{}}, "state-rm"); s == nil {
+	if s, diags := b.States.State(t.Context(), statemgr.Options{Locking: lockedstate.Locking{}}, "state-rm"); s == nil {
 		t.Error(diags.Err())
 	}
 }
@@ -292,7 +292,7 @@ func TestAtOnce(t *testing.T) {
 	for i := range benches {
 		b := newBench(t, estate(fmt.Sprint("of ", i)))
 		benches[i] = b
-		b.Environ["TF_VAR_zone"] = fmt.Sprint("zone ", i)
+		b.Place.Environ["TF_VAR_zone"] = fmt.Sprint("zone ", i)
 		gate := b.provider.Block("Apply")
 		go func() {
 			<-gate.Arrived

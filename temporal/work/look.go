@@ -35,7 +35,7 @@ func Look(ctx context.Context, dir string, like dialect.Dialect, environ map[str
 	if diags.HasErrors() {
 		return Found{}, failure{diags}
 	}
-	if prog, _ := d.RootSettings(); prog != nil && prog.Backend != nil {
+	if prog, _ := d.Settings.RootSettings(); prog != nil && prog.Backend != nil {
 		return Found{}, fmt.Errorf("the settings of the stack keep its states in a %q backend (%s), and workers keep them in their store. Take the block out to have them there, or apply without -on", prog.Backend.Type, prog.Backend.Range)
 	}
 	// Which modules there are may hang on inputs; those of all deployments are inspected.

@@ -66,7 +66,7 @@ func (w *Worker) planning(ctx context.Context, r rounds.Request, do func(*step) 
 		for _, v := range r.Vars {
 			o.Vars = append(o.Vars, environment.Var{Value: v})
 		}
-		opened, diags := s.Open(s.look, s.Subject(s.one), o)
+		opened, diags := s.Dir.Open(s.look, s.Subject(s.one), o)
 		if opened == nil {
 			return failure{diags}
 		}
@@ -287,7 +287,7 @@ func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Decis
 		if b == nil {
 			return failure{diags}
 		}
-		s.About, s.Backend, s.Options.Workspace = &subject, b, s.one.Name
+		s.Dir.About, s.Dir.Place.Backend, s.Dir.Place.Options.Workspace = &subject, b, s.one.Name
 		objects, err := planoptions.Imports(said.Import, "")
 		if err != nil {
 			return failure{diag.BadImport.List("%s.", err)}
@@ -297,7 +297,7 @@ func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Decis
 			if diags.HasErrors() {
 				return failure{diags}
 			}
-			if diags := s.Directory.Import(s.ctx, workspace.Opening{Operation: "import"}, wanted.Target, wanted.ID); diags.HasErrors() {
+			if diags := s.Dir.Import(s.ctx, workspace.Opening{Operation: "import"}, wanted.Target, wanted.ID); diags.HasErrors() {
 				return failure{diags}
 			}
 		}
@@ -309,7 +309,7 @@ func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Decis
 			}
 			forget = append(forget, i)
 		}
-		_, _, diags = s.Settle(s.ctx, statemgr.Options{}, forget, said.ForgetAll)
+		_, _, diags = s.Dir.Settle(s.ctx, statemgr.Options{}, forget, said.ForgetAll)
 		if diags.HasErrors() {
 			return failure{diags}
 		}

@@ -133,7 +133,7 @@ func (w *Worker) at(ctx context.Context, stack, deployment, hash string, do func
 	defer leave()
 	d := workspace.New(w.options(b.dir, m))
 	defer d.Close()
-	if d.Upstreams, err = w.upstreams(ctx, b.dir); err != nil {
+	if d.Place.Upstreams, err = w.upstreams(ctx, b.dir); err != nil {
 		return err
 	}
 	s, diags := workspace.OpenStack(held, d)
@@ -209,8 +209,8 @@ func (w *Worker) enter(b *bundle) (p *providersource.Common, leave func()) {
 	defer w.mu.Unlock()
 	if b.steps == 0 {
 		d := workspace.New(w.options(b.dir, nil))
-		d.OfStack()
-		b.pool, b.end = d.Common(processes*max(1, w.Most)), d.Close
+		d.Settings.OfStack()
+		b.pool, b.end = d.Providers.Common(processes*max(1, w.Most)), d.Close
 	}
 	b.steps++
 	return b.pool, func() {

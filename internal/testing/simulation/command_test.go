@@ -130,8 +130,8 @@ func (l *life) command(ctx context.Context, r *run) {
 	case "push":
 		l.push(ctx, d, r, say)
 	case "force-unlock":
-		b, diags := d.CurrentBackend()
-		s, more := d.OpenSelected(b, statemgr.Options{})
+		b, diags := d.Settings.CurrentBackend()
+		s, more := d.States.OpenSelected(b, statemgr.Options{})
 		say(append(diags, more...))
 		if err := s.ForceUnlock(ctx, r.id); err != nil {
 			say(diag.Unanswered.As("Failed to unlock state").List("%s.", err))
@@ -149,7 +149,7 @@ func (l *life) push(ctx context.Context, d *workspace.Directory, r *run, say fun
 	}
 	pushed, diags := statefile.Read(text, "errored.tfstate")
 	say(diags)
-	s, diags := d.State(ctx, statemgr.Options{}, "state-push")
+	s, diags := d.States.State(ctx, statemgr.Options{}, "state-push")
 	say(diags)
 	if s == nil {
 		return

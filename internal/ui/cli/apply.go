@@ -145,7 +145,7 @@ func (e *env) apply(ctx context.Context, s workspace.Subject, o workspace.Openin
 // An approver shows what is planned, asks whether to go on unless that is known,
 // and shows what came of it.
 type approver struct {
-	*env
+	env             *env
 	approved, saved bool
 	destroying      bool
 	quiet           bool
@@ -160,30 +160,30 @@ type approver struct {
 }
 
 // Opened implements workspace.Approver.
-func (a *approver) Opened(found diag.List) { a.Diags(found) }
+func (a *approver) Opened(found diag.List) { a.env.Diags(found) }
 
 // Planned implements workspace.Approver.
 func (a *approver) Planned(ctx context.Context, w *workspace.Work, made *plan.Plan, found diag.List) (diag.List, bool) {
 	a.work = w
 	switch {
 	case made == nil:
-		a.Diags(found)
+		a.env.Diags(found)
 		return nil, false
 	case a.saved:
-		if a.Stream != nil {
-			a.Stream.Changes(made)
+		if a.env.Stream != nil {
+			a.env.Stream.Changes(made)
 		}
 		return found, true
 	}
-	if !a.quiet || !a.JSON || found.HasErrors() {
-		a.showPlan(w, made)
+	if !a.quiet || !a.env.JSON || found.HasErrors() {
+		a.env.showPlan(w, made)
 	}
 	if a.rounds {
-		a.Notice(view.PutOff(made))
+		a.env.Notice(view.PutOff(made))
 	}
 	if found.HasErrors() || !a.approved {
 		// They are to be known before the question.
-		if a.Diags(found) != 0 {
+		if a.env.Diags(found) != 0 {
 			return nil, false
 		}
 		found = nil
@@ -193,40 +193,40 @@ func (a *approver) Planned(ctx context.Context, w *workspace.Work, made *plan.Pl
 			return found, approved && !refused
 		}
 	}
-	defer func() { w.Reasons, a.Because = nil, nil }() // they hold more than an apply needs
+	defer func() { w.Reasons, a.env.Because = nil, nil }() // they hold more than an apply needs
 	return found, !made.HasChanges() || a.approved || a.approve(ctx, w, made)
 }
 
 // Limits implements workspace.Approver.
 func (a *approver) Limits() (workspace.Limits, func()) {
-	stop, end := a.interrupts.Begin()
-	return workspace.Limits{Stop: stop, Saving: a.interrupts.Saving(), AllowForget: a.allowForget, ShowSensitive: a.ShowSensitive}, end
+	stop, end := a.env.interrupts.Begin()
+	return workspace.Limits{Stop: stop, Saving: a.env.interrupts.Saving(), AllowForget: a.allowForget, ShowSensitive: a.env.ShowSensitive}, end
 }
 
 // Applied implements workspace.Approver.
 func (a *approver) Applied(p *plan.Plan, o *workspace.Outcome, found diag.List) {
-	a.Diags(found)
+	a.env.Diags(found)
 	if o == nil {
 		serial, saved := a.work.Stored()
-		a.Stopped(view.End{Plan: p, Doubts: journal.Instances(a.work.Doubts()), Serial: serial, Saved: saved, Program: a.program})
+		a.env.Stopped(view.End{Plan: p, Doubts: journal.Instances(a.work.Doubts()), Serial: serial, Saved: saved, Program: a.env.program})
 		return
 	}
 	if o.Doubted {
-		a.Diags(o.Left)
+		a.env.Diags(o.Left)
 	}
 	a.applied(p, o)
 	if !o.Doubted {
-		a.Diags(o.Left)
+		a.env.Diags(o.Left)
 	}
 }
 
 // Problem implements workspace.Approver.
-func (a *approver) Problem(l diag.List) { a.Diags(l) }
+func (a *approver) Problem(l diag.List) { a.env.Diags(l) }
 
 // Again implements workspace.Approver.
 func (a *approver) Again(round int) {
-	if !a.JSON {
-		a.Say("\nRound %d is done. Planning deferred changes...\n", round)
+	if !a.env.JSON {
+		a.env.Say("\nRound %d is done. Planning deferred changes...\n", round)
 	}
 }
 
@@ -245,17 +245,17 @@ func (a *approver) where(name string) string {
 func (a *approver) approve(ctx context.Context, w *workspace.Work, p *plan.Plan) bool {
 	what, query, description := view.Approval(p, a.where(w.Workspace()))
 	answer, err := approval.Question{Plan: p, Ask: func() (string, error) {
-		return a.ask(ctx, question{query: "\n" + query, description: description, always: true})
-	}, Reasons: w.Reasons, Person: a.inTerminal}.Put(a.Screen)
+		return a.env.ask(ctx, question{query: "\n" + query, description: description, always: true})
+	}, Reasons: w.Reasons, Person: a.env.inTerminal}.Put(a.env.Screen)
 	switch {
 	case errors.Is(err, context.Canceled):
-		a.Say("\n%s cancelled.\n", what)
+		a.env.Say("\n%s cancelled.\n", what)
 	case err != nil:
-		a.Fail(diag.Unanswered.As("Error asking for approval"), "The answer can't be read: %s. Use -auto-approve to go on without asking.", err)
+		a.env.Fail(diag.Unanswered.As("Error asking for approval"), "The answer can't be read: %s. Use -auto-approve to go on without asking.", err)
 	case answer != "yes":
-		a.Say("\n%s cancelled.\n", what)
+		a.env.Say("\n%s cancelled.\n", what)
 	default:
-		a.Say("\n")
+		a.env.Say("\n")
 		return true
 	}
 	return false
@@ -264,29 +264,29 @@ func (a *approver) approve(ctx context.Context, w *workspace.Work, p *plan.Plan)
 // applied shows the totals, unless programs are to be notified of outputs only, and the
 // outputs. Anything that waits for objects in doubt isn't resolved by another round.
 func (a *approver) applied(p *plan.Plan, o *workspace.Outcome) {
-	counts := a.Counter.Counts()
+	counts := a.env.Counter.Counts()
 	destroying := a.destroying || a.deployment && p.Mode == plan.Destroy
 	outputs := o.State.Outputs
-	if a.Stream != nil {
+	if a.env.Stream != nil {
 		if !a.quiet {
-			a.Stream.Applied(counts, destroying, o.Doubted)
+			a.env.Stream.Applied(counts, destroying, o.Doubted)
 		}
 		if !destroying {
-			a.Written(a.Stream.Outputs(outputs))
+			a.env.Written(a.env.Stream.Outputs(outputs))
 		}
 	}
-	if a.JSON {
+	if a.env.JSON {
 		return
 	}
 	if o.Doubted {
-		a.Say("\n%s\n", a.Pen().Paint(stream.DoubtedText(counts, destroying), ansi.Bold, ansi.Yellow))
+		a.env.Say("\n%s\n", a.env.Pen().Paint(stream.DoubtedText(counts, destroying), ansi.Bold, ansi.Yellow))
 	} else {
-		a.Say("\n%s\n", a.Pen().Paint(stream.AppliedText(counts, destroying), ansi.Bold, ansi.Green))
+		a.env.Say("\n%s\n", a.env.Pen().Paint(stream.AppliedText(counts, destroying), ansi.Bold, ansi.Green))
 		if !a.rounds {
-			a.Written(view.NextRound(a.Out, p, a.program, a.Viewing()))
+			a.env.Written(view.NextRound(a.env.Out, p, a.env.program, a.env.Viewing()))
 		}
 	}
 	if !destroying {
-		a.Written(view.OutputsAfterApply(a.Out, outputs, a.Viewing()))
+		a.env.Written(view.OutputsAfterApply(a.env.Out, outputs, a.env.Viewing()))
 	}
 }

@@ -80,7 +80,7 @@ func (e *env) console(ctx context.Context, f flags.Console) int {
 			continue
 		}
 		v, diags := c.Eval(text)
-		e.directory.AddSources(map[string][]byte{"<console-input>": []byte(text)})
+		e.directory.Place.AddSources(map[string][]byte{"<console-input>": []byte(text)})
 		if e.Diags(diags) != 0 {
 			if !prompt.IsShown() {
 				return 1

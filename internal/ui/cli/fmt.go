@@ -43,7 +43,7 @@ func (e *env) format(o fmtOptions, args []string) int {
 			diags.Add(diag.Unreadable.New(diag.Error, "Failed to read %s: %s.", f.Path, diag.Cause(f.Err)))
 			continue
 		}
-		e.directory.AddSources(map[string][]byte{f.Path: f.Before})
+		e.directory.Place.AddSources(map[string][]byte{f.Path: f.Before})
 		diags.Append(f.Diags)
 		if !f.Changed() || f.Diags.HasErrors() {
 			continue
@@ -73,7 +73,7 @@ func (e *env) formatInput(o fmtOptions) int {
 		return exitBadFormat
 	}
 	const name = "<stdin>"
-	e.directory.AddSources(map[string][]byte{name: data})
+	e.directory.Place.AddSources(map[string][]byte{name: data})
 	after, diags := format.Check(data, name)
 	f := format.File{Path: name, Before: data, After: after}
 	if !diags.HasErrors() {

@@ -39,12 +39,12 @@ var initCommand = &command{
 
 // initializing is init under way, with its flags.
 type initializing struct {
-	*env
+	env *env
 	flags.Init
 }
 
 func (i *initializing) run(ctx context.Context) int {
-	if code := i.Start(); code != 0 {
+	if code := i.env.Start(); code != 0 {
 		return code
 	}
 	return i.initialize(ctx)
@@ -52,28 +52,28 @@ func (i *initializing) run(ctx context.Context) int {
 
 // initialize prepares the directory.
 func (i *initializing) initialize(ctx context.Context) int {
-	if diags := i.Init.Choose(i.JSON); diags != nil {
-		return i.Diags(diags)
+	if diags := i.Init.Choose(i.env.JSON); diags != nil {
+		return i.env.Diags(diags)
 	}
 	if i.FromModule != "" {
-		if i.Diags(i.directory.CheckEmpty()) != 0 {
+		if i.env.Diags(i.env.directory.Place.CheckEmpty()) != 0 {
 			return 1
 		}
-		i.tell("copying_configuration_message", "%s from %q...\n", i.Pen().Paint("Copying configuration", ansi.Bold), i.FromModule)
-		if i.Diags(i.directory.CopyModule(ctx, i.FromModule)) != 0 {
+		i.tell("copying_configuration_message", "%s from %q...\n", i.env.Pen().Paint("Copying configuration", ansi.Bold), i.FromModule)
+		if i.env.Diags(i.env.directory.CopyModule(ctx, i.FromModule)) != 0 {
 			return 1
 		}
 	}
 
-	nothing, diags := i.directory.HasNothing(i.tests)
+	nothing, diags := i.env.directory.HasNothing(i.env.tests)
 	switch {
-	case i.Diags(diags) != 0:
+	case i.env.Diags(diags) != 0:
 		return 1
 	case nothing:
 		i.tell("output_init_empty_message", "weir initialized in an empty directory!\n\nThe directory has no configuration files. You may begin working with weir\nimmediately by creating configuration files.\n")
 		return 0
 	}
-	if i.Diags(i.directory.Initialize(ctx, i.options(), i)) != 0 {
+	if i.env.Diags(i.env.directory.Initialize(ctx, i.options(), i)) != 0 {
 		return 1
 	}
 	i.success()
@@ -83,7 +83,7 @@ func (i *initializing) initialize(ctx context.Context) int {
 // options are what the flags say.
 func (i *initializing) options() workspace.Initialization {
 	return workspace.Initialization{
-		Vars: i.Vars, State: i.State.Options(), Tests: i.tests,
+		Vars: i.Vars, State: i.State.Options(), Tests: i.env.tests,
 		Backend: i.Backend, BackendConfig: i.BackendConfig, Reconfigure: i.Reconfigure, Migrate: i.MigrateState,
 		Modules: i.Get, Upgrade: i.Upgrade, PluginDirs: i.PluginDirs, ReadOnlyLocks: i.LockMode == "readonly",
 	}
@@ -95,7 +95,7 @@ func (i *initializing) tell(code, format string, args ...any) {
 	if stream := i.env.Stream; stream != nil {
 		text := ansi.Unwrap(strings.TrimPrefix(strings.TrimSpace(fmt.Sprintf(format, args...)), "- "))
 		switch {
-		case i.Dialect == dialect.OpenTofu:
+		case i.env.Dialect == dialect.OpenTofu:
 			stream.Info(text, "", nil)
 		case code == "":
 			stream.Log(text)
@@ -103,17 +103,17 @@ func (i *initializing) tell(code, format string, args ...any) {
 			stream.Info(text, "init_output", map[string]any{"message_code": code})
 		}
 	}
-	if !i.JSON {
-		i.Say(format, args...)
+	if !i.env.JSON {
+		i.env.Say(format, args...)
 	}
 }
 
 func (i *initializing) heading(code, text string) {
-	if i.JSON {
+	if i.env.JSON {
 		i.tell(code, "%s", text)
 		return
 	}
-	i.Say("\n%s\n", i.Pen().Paint(text, ansi.Bold))
+	i.env.Say("\n%s\n", i.env.Pen().Paint(text, ansi.Bold))
 }
 
 // Begins implements workspace.Initializer.
@@ -155,13 +155,13 @@ func (i *initializing) Copy(ctx context.Context, c workspace.Copies) (bool, erro
 	if i.ForceCopy {
 		return true, nil
 	}
-	answer, err := i.ask(ctx, q)
+	answer, err := i.env.ask(ctx, q)
 	return answer == "yes", err
 }
 
 // Choose implements workspace.Initializer.
 func (i *initializing) Choose(ctx context.Context, current string, names []string) (string, error) {
-	return i.ask(ctx, question{
+	return i.env.ask(ctx, question{
 		query:       fmt.Sprintf("The currently selected workspace (%s) does not exist.", current),
 		description: "Enter the name of one of these workspaces to select it:\n" + strings.Join(names, "\n"),
 	})
@@ -178,7 +178,7 @@ func (i *initializing) Module(line string) { i.tell("", "%s\n", line) }
 // Locked implements workspace.Initializer.
 func (i *initializing) Locked(first bool) {
 	if first {
-		i.tell("lock_info", "\nweir has created a lock file %s to record the provider\nselections it made above. Include this file in your version control repository\nso that weir can guarantee to make the same selections by default when\nyou run \"%s\" in the future.\n", lockfile.Name, i.Run(i.program, "init"))
+		i.tell("lock_info", "\nweir has created a lock file %s to record the provider\nselections it made above. Include this file in your version control repository\nso that weir can guarantee to make the same selections by default when\nyou run \"%s\" in the future.\n", lockfile.Name, i.env.Run(i.env.program, "init"))
 		return
 	}
 	i.tell("dependencies_lock_changes_info", "\nweir has made some changes to the provider dependency selections recorded\nin the %s file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.\n", lockfile.Name)
@@ -186,17 +186,17 @@ func (i *initializing) Locked(first bool) {
 
 // Provider implements workspace.Initializer.
 func (i *initializing) Provider(ev install.Event) {
-	if name := i.Dialect.Registry().Display(ev.Provider); ev.Kind == install.Downloading {
-		i.Download(name+" v"+ev.Version, ev.Done, ev.Size, ev.Over)
+	if name := i.env.Dialect.Registry().Display(ev.Provider); ev.Kind == install.Downloading {
+		i.env.Download(name+" v"+ev.Version, ev.Done, ev.Size, ev.Over)
 	} else if text := packages.Installing(name, ev); text != "" {
 		i.tell("", "- %s\n", text)
 	}
 }
 
 func (i *initializing) success() {
-	i.tell("output_init_success_message", "\n%s\n", i.Pen().Paint("weir has been successfully initialized!", ansi.Bold, ansi.Green))
-	if i.Automation {
+	i.tell("output_init_success_message", "\n%s\n", i.env.Pen().Paint("weir has been successfully initialized!", ansi.Bold, ansi.Green))
+	if i.env.Automation {
 		return
 	}
-	i.tell("output_init_success_cli_message", "\nYou may now begin working with weir. Try running \"%s plan\" to see\nany changes that are required for your infrastructure. All commands\nshould now work.\n\nIf you ever set or change modules or the backend, run this command again\nto reinitialize your working directory. If you forget, other commands will\ndetect it and remind you.\n", i.program)
+	i.tell("output_init_success_cli_message", "\nYou may now begin working with weir. Try running \"%s plan\" to see\nany changes that are required for your infrastructure. All commands\nshould now work.\n\nIf you ever set or change modules or the backend, run this command again\nto reinitialize your working directory. If you forget, other commands will\ndetect it and remind you.\n", i.env.program)
 }

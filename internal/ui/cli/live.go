@@ -46,8 +46,8 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 	}
 	defer server.Close()
 	whole := e.directory
-	whole.Programs, whole.Kept = new(engine.Programs), new(providersource.Kept)
-	defer whole.Kept.Close()
+	whole.Programs, whole.Providers.Kept = new(engine.Programs), new(providersource.Kept)
+	defer whole.Providers.Kept.Close()
 	defer func() { e.directory = whole }()
 	inner := &approver{env: e, approved: a.approved, allowForget: a.suppressForget, destroying: a.destroying}
 	r := e.followed(server, inner)
@@ -56,11 +56,11 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 	r.Stop, r.Restart = e.interrupts.Press, e.interrupts.Forget
 	r.Past = func(w *workspace.Work) webrun.Past { return statehistory.Of{Session: w.Session} }
 	r.GoBack = func(ctx context.Context, serial uint64) diag.List {
-		return statehistory.GoBack(ctx, e.directory.Keeper, a.state.Options(), serial, e.program)
+		return statehistory.GoBack(ctx, e.directory.States, a.state.Options(), serial, e.program)
 	}
 	r.Apply = func(ctx context.Context, sink event.Sink, by webrun.Approver[*workspace.Work, *workspace.Outcome, workspace.Limits]) bool {
 		e.Erred.Store(false) // the exit code is that of the last plan and apply
-		e.directory = whole.With(whole.Reports)
+		e.directory = whole.With(whole.Place.Reports)
 		defer e.directory.Close()
 		opening := a.opening(e, "apply")
 		opening.Sink = sink

@@ -62,7 +62,7 @@ func (e *env) account(args []string, verb string) (*account, diag.List) {
 	if err != nil {
 		return nil, login.Failed.As("Invalid hostname").List("The given hostname %q is not valid: %s.", name, err)
 	}
-	config, environment, diags := e.directory.UserSettings()
+	config, environment, diags := e.directory.Place.UserSettings()
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -85,7 +85,7 @@ func (e *env) login(ctx context.Context, args []string) int {
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}
-	client, err := login.Discover(ctx, useragent.Default(func(name string) string { return e.directory.Environ[name] }), a.host, a.config.Hosts[a.host])
+	client, err := login.Discover(ctx, useragent.Default(func(name string) string { return e.directory.Place.Environ[name] }), a.host, a.config.Hosts[a.host])
 	var none login.NotOffered
 	switch {
 	case errors.As(err, &none):
@@ -102,7 +102,7 @@ func (e *env) login(ctx context.Context, args []string) int {
 	if err != nil || strings.ToLower(answer) != "yes" {
 		return e.Fail(diag.Interrupted.As("Login cancelled"), "The login was not confirmed.")
 	}
-	token, err := client.Obtain(ctx, useragent.Default(func(name string) string { return e.directory.Environ[name] }), func(address string) { e.showPage(ctx, a.host, address) })
+	token, err := client.Obtain(ctx, useragent.Default(func(name string) string { return e.directory.Place.Environ[name] }), func(address string) { e.showPage(ctx, a.host, address) })
 	if ctx.Err() != nil {
 		return e.Fail(diag.Interrupted.As("Login cancelled"), "The login was interrupted before the host gave a token.")
 	}

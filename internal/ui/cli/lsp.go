@@ -36,7 +36,7 @@ var lspCommand = &command{
 				defer conn.Close()
 				in, out = conn, conn
 			}
-			outside := e.directory.Options
+			outside := e.directory.Place.Options
 			outside.Reports = environment.Reports{Log: e.Err} // what goes elsewhere isn't shown by editors
 			return lsp.Serve(ctx, lsp.Options{In: in, Out: out, Log: e.Err, Version: buildinfo.Current().Version, Outside: outside})
 		}

@@ -21,7 +21,7 @@ var getCommand = &command{
 		update := fs.Bool("update", false, "Fetch installed modules again.")
 		e.registerTests(fs)
 		return func(ctx context.Context, _ []string) int {
-			inputs, diags := e.directory.Inputs(vars)
+			inputs, diags := e.directory.Place.Inputs(vars)
 			if diags.HasErrors() {
 				return e.Diags(diags)
 			}

@@ -53,11 +53,11 @@ func (e *env) providers(ctx context.Context, vars flags.Vars) int {
 	if code := e.Written(moduletree.WriteProviders(e.Out, config.Tree)); code != 0 {
 		return code
 	}
-	b, diags := e.directory.InitializedBackend(config.Tree.Program, config.Inputs)
+	b, diags := e.directory.Settings.InitializedBackend(config.Tree.Program, config.Inputs)
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}
-	s, diags := e.directory.PresentSelected(ctx, b, statemgr.Options{})
+	s, diags := e.directory.States.PresentSelected(ctx, b, statemgr.Options{})
 	if e.Diags(diags) != 0 {
 		return 1
 	}
@@ -77,8 +77,8 @@ func (e *env) providerSchemas(ctx context.Context, vars flags.Vars) int {
 	}
 	reqs := providersource.Requirements(config.Tree, nil)
 	// Providers of objects in the state count too, where there is one.
-	if b, more := e.directory.InitializedBackend(config.Tree.Program, config.Inputs); !more.HasErrors() {
-		if s, _ := e.directory.PresentSelected(ctx, b, statemgr.Options{}); s != nil {
+	if b, more := e.directory.Settings.InitializedBackend(config.Tree.Program, config.Inputs); !more.HasErrors() {
+		if s, _ := e.directory.States.PresentSelected(ctx, b, statemgr.Options{}); s != nil {
 			reqs = providersource.Requirements(config.Tree, s.Prior())
 		}
 	}

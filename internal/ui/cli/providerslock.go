@@ -42,22 +42,22 @@ var providersMirrorCommand = &command{
 
 // locking is fetching packages for platforms under way, with its flags.
 type locking struct {
-	*env
+	env *env
 	flags.Packages
 }
 
 func (l *locking) register(fs *flag.FlagSet) {
 	l.Packages.Register(fs)
-	commands.RegisterJSON(fs, l.Screen)
+	commands.RegisterJSON(fs, l.env.Screen)
 }
 
 // tell says something to people, or without the marks of a list in the stream.
 func (l *locking) tell(people, programs string) {
-	if l.Stream != nil {
-		l.Stream.Log(programs)
+	if l.env.Stream != nil {
+		l.env.Stream.Log(programs)
 	}
-	if !l.JSON {
-		l.Say("%s\n", people)
+	if !l.env.JSON {
+		l.env.Say("%s\n", people)
 	}
 }
 
@@ -67,47 +67,47 @@ func (l *locking) packages(only []string) workspace.Packages {
 }
 
 func (l *locking) lock(ctx context.Context, args []string) int {
-	if code := l.Start(); code != 0 {
+	if code := l.env.Start(); code != 0 {
 		return code
 	}
 	from, diags := l.Source()
 	if diags.HasErrors() {
-		return l.Diags(diags)
+		return l.env.Diags(diags)
 	}
-	changes, same, diags := l.directory.LockProviders(ctx, l.packages(args), from, l.fetched)
+	changes, same, diags := l.env.directory.LockProviders(ctx, l.packages(args), from, l.fetched)
 	for _, c := range changes {
-		text := packages.Locking(l.Dialect.Registry().Display(c.Provider), c)
+		text := packages.Locking(l.env.Dialect.Registry().Display(c.Provider), c)
 		l.tell("- "+text, text)
 	}
-	if l.Diags(diags) != 0 {
+	if l.env.Diags(diags) != 0 {
 		return 1
 	}
-	success := l.Pen().Paint("Success!", ansi.Bold, ansi.Green) + " "
+	success := l.env.Pen().Paint("Success!", ansi.Bold, ansi.Green) + " "
 	if same {
 		const text = "weir has validated the lock file and found no need for changes."
-		l.tell("\n"+success+l.Pen().Paint(text, ansi.Bold)+"\n", "Success! "+text)
+		l.tell("\n"+success+l.env.Pen().Paint(text, ansi.Bold)+"\n", "Success! "+text)
 		return 0
 	}
 	const text, review = "weir has updated the lock file.", "Review the changes in .terraform.lock.hcl and then commit to your\nversion control system to retain the new checksums."
-	l.tell("\n"+success+l.Pen().Paint(text, ansi.Bold)+"\n\n"+review+"\n", "Success! "+text)
+	l.tell("\n"+success+l.env.Pen().Paint(text, ansi.Bold)+"\n\n"+review+"\n", "Success! "+text)
 	return 0
 }
 
 // fetched reports one step of fetching packages.
 func (l *locking) fetched(ev install.Event) {
-	if text := packages.Fetching(l.Dialect.Registry().Display(ev.Provider), ev); text != "" {
+	if text := packages.Fetching(l.env.Dialect.Registry().Display(ev.Provider), ev); text != "" {
 		l.tell("- "+text, text)
 	}
 }
 
 func (l *locking) mirror(ctx context.Context, args []string) int {
-	if code := l.Start(); code != 0 {
+	if code := l.env.Start(); code != 0 {
 		return code
 	}
-	return l.Diags(l.directory.MirrorProviders(ctx, l.packages(nil), args[0], l.LockFile, l.copied))
+	return l.env.Diags(l.env.directory.MirrorProviders(ctx, l.packages(nil), args[0], l.LockFile, l.copied))
 }
 
 // copied reports one step of a copy.
 func (l *locking) copied(ev install.CopyEvent) {
-	l.tell(packages.Copying(l.Dialect.Registry().Display(ev.Provider), ev))
+	l.tell(packages.Copying(l.env.Dialect.Registry().Display(ev.Provider), ev))
 }

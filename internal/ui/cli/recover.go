@@ -43,7 +43,7 @@ func (r *recovering) run(ctx context.Context, e *env) int {
 	if len(r.forget)+len(r.imports) > 0 || r.all || r.importsFrom != "" {
 		// A caller that answers knows which objects are in doubt; what is left comes at the
 		// end.
-		e.directory.Aside = func(l diag.List) diag.List {
+		e.directory.Place.Aside = func(l diag.List) diag.List {
 			return e.AsideDiags(slices.DeleteFunc(slices.Clone(l), diag.InDoubt.Is))
 		}
 	}

@@ -80,7 +80,7 @@ func (c *choosing) choose(ctx context.Context, e *env, dir string) (*roots.Estat
 	if dir != "." {
 		d = d.RootIn(dir, "", reports)
 	}
-	e.Sources = d.Sources
+	e.Sources = d.Place.Sources
 	estate, diags := roots.Find(ctx, d, reports)
 	var list []*roots.Root
 	if !diags.HasErrors() {

@@ -65,14 +65,14 @@ func (p *planning) together(ctx context.Context, e *env) (*together, int) {
 	if code != 0 {
 		return nil, code
 	}
-	calls, _, _ := e.directory.Limits(p.Parallelism) // loading reports what is wrong with the settings
+	calls, _, _ := e.directory.Place.Limits(p.Parallelism) // loading reports what is wrong with the settings
 	return &together{env: e, estate: estate, list: list, run: roots.NewRun(estate, list, p.Destroy), calls: calls, sums: make([]view.Sum, len(list)), atOnce: len(list)}, 0
 }
 
 // runAll initializes the roots one after the other: they may share a cache of providers.
 func (i *initializing) runAll(ctx context.Context, c *choosing) int {
 	if i.FromModule != "" || len(i.Vars) > 0 {
-		return i.Fail(diag.Incompatible.As("Options of one root"), "The options -from-module, -var and -var-file mean a single root, and -all and -root work on several. Values of variables for roots are in %s.", roots.SettingsFile)
+		return i.env.Fail(diag.Incompatible.As("Options of one root"), "The options -from-module, -var and -var-file mean a single root, and -all and -root work on several. Values of variables for roots are in %s.", roots.SettingsFile)
 	}
 	estate, list, code := c.choose(ctx, i.env, ".")
 	if code != 0 {
@@ -94,14 +94,14 @@ func (t *together) each(inTurns bool, work func(one *env, i int) int) int {
 	t.Several("root", roots.Names(t.list), t.atOnce, inTurns, func(i int, part *output.Screen) {
 		root := t.list[i]
 		one := t.part(part, "root", root.Name, true, !inTurns, &mu, root.Dir)
-		one.program = one.directory.Program
+		one.program = one.directory.Place.Program
 		one.Command = func(c diag.Command) diag.Command {
 			if c.Program == "" {
 				c.Program = one.program
 			}
 			return c
 		}
-		one.Memory = one.directory.Memory()
+		one.Memory = one.directory.Place.Memory()
 		one.Erred = new(atomic.Bool)
 		defer one.close()
 		t.run.Begin()
@@ -358,7 +358,7 @@ func (a *rootApprover) Planned(ctx context.Context, w *workspace.Work, made *pla
 
 // Applied implements workspace.Approver.
 func (a *rootApprover) Applied(p *plan.Plan, o *workspace.Outcome, found diag.List) {
-	a.sums[a.i].Planned, a.sums[a.i].Components = false, map[addr.Module]plan.Counts{addr.Root: a.approver.Counter.Counts()}
+	a.sums[a.i].Planned, a.sums[a.i].Components = false, map[addr.Module]plan.Counts{addr.Root: a.approver.env.Counter.Counts()}
 	if o != nil {
 		a.run.Applied(a.root)
 	}

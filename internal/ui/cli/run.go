@@ -90,7 +90,9 @@ func Run(p Process) (code int) {
 		fmt.Fprintf(p.Err, "%s\n", err)
 		return 1
 	}
-	args, err := commands.Globals(p.Args[1:], p.Chdir, func(d dialect.Dialect) { e.Dialect, e.directory.Dialect, e.directory.Unchosen = d, d, false })
+	args, err := commands.Globals(p.Args[1:], p.Chdir, func(d dialect.Dialect) {
+		e.Dialect, e.directory.Place.Dialect, e.directory.Place.Unchosen = d, d, false
+	})
 	if err != nil {
 		fmt.Fprintf(p.Err, "%s\n", err)
 		return 1
@@ -102,9 +104,9 @@ func Run(p Process) (code int) {
 		code = exitCode(code, e.Erred.Load() || e.failed.Load())
 	}()
 	t := e.table()
-	t.Running = func(name string) { e.directory.Command = name }
+	t.Running = func(name string) { e.directory.Place.Command = name }
 	t.Getenv = func(name string) string { return e.vars[name] }
-	t.Near = commands.Near{Workspaces: e.directory.NearWorkspaces, Addresses: e.directory.NearAddresses}
+	t.Near = commands.Near{Workspaces: e.directory.States.NearWorkspaces, Addresses: e.directory.States.NearAddresses}
 	t.EditShells = func(change func(shell, text string) string) ([]string, error) {
 		return shellrc.Edit(cmp.Or(e.vars["HOME"], p.Home), change)
 	}
@@ -179,16 +181,16 @@ func newEnv(p Process) (*env, error) {
 		c.Program = cmp.Or(c.Program, e.program)
 		return c
 	}
-	e.Sources = func() map[string][]byte { return e.directory.Sources() }
+	e.Sources = func() map[string][]byte { return e.directory.Place.Sources() }
 	e.directory = workspace.New(environment.Options{
 		Dir: ".", OriginalDir: e.originalDir, Environ: e.vars, Home: p.Home, Dialect: e.Dialect, Unchosen: !chosen, Program: e.program, Executable: p.Executable,
 		Now: time.Now, Random: rand.Reader, Who: p.Who, Saving: e.interrupts.Saving, Interrupted: e.interrupts.Stop(), Secrets: e.Secrets, Reports: e.reports(),
 	})
 	if t := p.Task; t != nil {
 		e.inTerminal, e.lines, e.secret, e.interrupts.Signals = t.Typed.Terminal, terminal.NewLines(t.Typed), t.Typed.Secret, t.Signals
-		e.directory.Programs, e.directory.Kept, e.directory.Reader.Memo = t.Programs, t.Kept, t.Memo
+		e.directory.Programs, e.directory.Providers.Kept, e.directory.Place.Memo = t.Programs, t.Kept, t.Memo
 	}
-	e.Memory = e.directory.Memory()
+	e.Memory = e.directory.Place.Memory()
 	if v, ok := e.vars["TF_INPUT"]; ok && (v == "0" || v == "false" || v == "FALSE") {
 		e.input = false
 	}

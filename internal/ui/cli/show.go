@@ -48,7 +48,7 @@ var showCommand = &command{
 			if len(args) > 0 {
 				o.Path, o.Addresses = args[0], args[1:]
 			}
-			e.directory.SettingsVars = o.vars
+			e.directory.Place.SettingsVars = o.vars
 			return e.show(ctx, o)
 		}
 	},
@@ -83,7 +83,7 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 		}
 		return e.showState(ctx, s.Prior())
 	}
-	data, err := e.directory.Input(o.Path)
+	data, err := e.directory.Place.Input(o.Path)
 	switch unread := diag.Unreadable.As("Failed to read the given file as a state or plan file"); {
 	case err != nil:
 		return e.Fail(unread, "%s: %s.", o.Path, diag.Cause(err))
@@ -97,7 +97,7 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 	if o.NeedsPlan() {
 		return e.Fail(diag.BadOption.As("Saved plan required"), "Addresses and the options -steps and -format choose what is shown of a saved plan, and %s isn't one.", o.Path)
 	}
-	data, diags := e.directory.OpenSealed(data)
+	data, diags := e.directory.Settings.OpenSealed(data)
 	if e.Diags(diags) != 0 {
 		return 1
 	}
@@ -138,7 +138,7 @@ func (e *env) showPlanFile(ctx context.Context, content planfile.Content, diags 
 		}
 	}
 	if o.Format == "html" {
-		return e.Written(page.Plan(e.Out, content.Plan, page.Beside{Tree: tree, Edges: engine.Edges(loaded, content.Plan), Durations: e.directory.Memory().Durations(), Took: steptimes.Read(e.directory.Memory().LastApply(), content.Plan)}))
+		return e.Written(page.Plan(e.Out, content.Plan, page.Beside{Tree: tree, Edges: engine.Edges(loaded, content.Plan), Durations: e.directory.Place.Memory().Durations(), Took: steptimes.Read(e.directory.Place.Memory().LastApply(), content.Plan)}))
 	}
 	return e.Result("plan", func() ([]byte, error) {
 		return jsonplan.Marshal(content.Plan, tree, engine.Edges(loaded, content.Plan), e.Dialect.Version())

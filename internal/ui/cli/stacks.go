@@ -30,7 +30,7 @@ var stacksCommands = slices.Concat([]*command{
 	stacksCommand("init", "", "Install the modules and providers of a stack", func(s *stacking, fs *flag.FlagSet) runner {
 		i := &initializing{env: s.env}
 		i.RegisterStates(fs)
-		flags.Input(fs, &s.input)
+		flags.Input(fs, &s.env.input)
 		return func(ctx context.Context, _ []string) int { return s.init(ctx, i) }
 	}),
 	stacksCommand("validate", "", "Check whether a stack is valid", func(s *stacking, _ *flag.FlagSet) runner { return s.validate }),
@@ -58,7 +58,7 @@ func stacksCommand(name, args, synopsis string, setup func(*stacking, *flag.Flag
 	return &command{Name: "stacks " + name, Args: args, Max: strings.Count(args, "["), Synopsis: synopsis, Setup: func(e *env, fs *flag.FlagSet) runner {
 		s := &stacking{env: e}
 		fs.Var(&s.deployments, "deployment", "Work only on the deployment `NAME`; repeatable.")
-		fs.BoolVar(&s.JSON, "json", false, "Print JSON.")
+		fs.BoolVar(&s.env.JSON, "json", false, "Print JSON.")
 		e.Command = commands.ForStacks(e.program, "")
 		return setup(s, fs)
 	}}
@@ -87,7 +87,7 @@ func enter(ctx context.Context, e *env, name string, inputs bool) int {
 
 // stacking has the flags of the commands for stacks.
 type stacking struct {
-	*env
+	env         *env
 	planning    planning
 	stack       *workspace.Stack
 	deployments commands.Texts
@@ -101,8 +101,8 @@ func (s *stacking) registerRun(fs *flag.FlagSet) {
 	s.planning.Plan.Register(fs)
 	s.planning.state.RegisterLock(fs)
 	s.planning.vars.Register(fs)
-	flags.Input(fs, &s.input)
-	flags.Detail(fs, s.Screen)
+	flags.Input(fs, &s.env.input)
+	flags.Detail(fs, s.env.Screen)
 }
 
 // applying registers the flags of apply.
@@ -125,12 +125,12 @@ func (s *stacking) ui(fs *flag.FlagSet) runner {
 	flags.Hide(fs, "json")
 	port := fs.Int("port", 0, "Serve the page at port `N` (default: a free one).")
 	return func(ctx context.Context, _ []string) int {
-		if s.board = s.serve(ctx, *port); s.board == nil {
+		if s.board = s.env.serve(ctx, *port); s.board == nil {
 			return 1
 		}
 		defer s.board.Close()
 		code := run(ctx, nil)
-		s.board.Over(ctx, code == 0, !s.approved, s.Notice)
+		s.board.Over(ctx, code == 0, !s.approved, s.env.Notice)
 		return code
 	}
 }
@@ -149,17 +149,17 @@ func (s *stacking) share(ctx context.Context, code int) int {
 	if !s.follows {
 		follow = nil
 	}
-	return max(code, s.Diags(s.stack.Share(ctx, follow)))
+	return max(code, s.env.Diags(s.stack.Share(ctx, follow)))
 }
 
 // follow applies a stack that reads what this one publishes, as far as its rules allow.
 func (s *stacking) follow(ctx context.Context, d *workspace.Directory) bool {
-	s.Notice("\nThe stack in " + d.Seen(d.Dir) + " reads outputs that have changed. Applying it by its own rules...\n")
+	s.env.Notice("\nThe stack in " + d.Place.Seen(d.Place.Dir) + " reads outputs that have changed. Applying it by its own rules...\n")
 	part := *s.env
-	part.Screen = s.Part()
+	part.Screen = s.env.Part()
 	part.Erred = new(atomic.Bool) // that it waits or fails is a warning here
-	part.JSON, part.Stream, part.Out = false, nil, s.Err
-	part.directory, part.program, part.Sources = d, d.Program, d.Sources
+	part.JSON, part.Stream, part.Out = false, nil, s.env.Err
+	part.directory, part.program, part.Sources = d, d.Place.Program, d.Place.Sources
 	next := &stacking{env: &part, follows: true}
 	next.applying(flag.NewFlagSet("", flag.ContinueOnError)) // as without any flags
 	part.input = false
@@ -171,10 +171,10 @@ func (s *stacking) follow(ctx context.Context, d *workspace.Directory) bool {
 func (s *stacking) applySaved(ctx context.Context, path string) int {
 	_, diags := s.chosen(ctx)
 	if diags.HasErrors() {
-		return s.Diags(diags)
+		return s.env.Diags(diags)
 	}
-	files, names, more := workspace.SavedPlans(s.directory, path)
-	if s.Diags(append(diags, more...)) != 0 {
+	files, names, more := workspace.SavedPlans(s.env.directory, path)
+	if s.env.Diags(append(diags, more...)) != 0 {
 		return 1
 	}
 	return s.share(ctx, s.several(names, 1, false, func(one *stacking, i int) int {
@@ -189,7 +189,7 @@ func (s *stacking) applySaved(ctx context.Context, path string) int {
 // as far as they are in the files.
 func (s *stacking) chosen(ctx context.Context) ([]*deploy.Deployment, diag.List) {
 	var diags diag.List
-	if s.stack, diags = workspace.OpenStack(ctx, s.directory); diags.HasErrors() {
+	if s.stack, diags = workspace.OpenStack(ctx, s.env.directory); diags.HasErrors() {
 		return nil, diags
 	}
 	list, more := s.stack.Choose(s.deployments)
@@ -203,12 +203,12 @@ func (s *stacking) each(ctx context.Context, asks, inTurns bool, work func(s *st
 	if !diags.HasErrors() {
 		diags.Append(s.stack.Prepare(ctx, list, len(s.deployments) == 0))
 	}
-	if len(diags) > 0 && s.Diags(diags) != 0 {
+	if len(diags) > 0 && s.env.Diags(diags) != 0 {
 		return 1
 	}
 	if s.board != nil {
 		s.board.Divide(deploy.Names(list))
-		s.board.Stoppable(s.interrupts.Press)
+		s.board.Stoppable(s.env.interrupts.Press)
 	}
 	atOnce := s.stack.Limit(s.planning.Parallelism)
 	if asks {
@@ -229,22 +229,22 @@ func (s *stacking) several(names []string, atOnce int, inTurns bool, work func(o
 	mixed := several && atOnce > 1 && !inTurns
 	var mu sync.Mutex
 	codes, sums := make([]int, len(names)), make([]view.Sum, len(names))
-	s.Several("deployment", names, atOnce, inTurns, func(i int, part *output.Screen) {
+	s.env.Several("deployment", names, atOnce, inTurns, func(i int, part *output.Screen) {
 		one := *s
 		one.env = s.env.forDeployment(part, names[i], several, mixed, &mu)
 		defer one.env.close()
-		one.stack = s.stack.On(one.directory)
-		if codes[i] = one.Start(); codes[i] == 0 {
+		one.stack = s.stack.On(one.env.directory)
+		if codes[i] = one.env.Start(); codes[i] == 0 {
 			codes[i] = work(&one, i)
-			sums[i].Components = one.Counter.Components()
+			sums[i].Components = one.env.Counter.Components()
 		}
 		if one.made != nil {
 			sums[i].Planned, sums[i].Components = true, one.made.ByComponent()
 		}
 		sums[i].Name, sums[i].Code = names[i], codes[i]
 	})
-	if !s.JSON {
-		s.Say("%s", view.Deployments(sums))
+	if !s.env.JSON {
+		s.env.Say("%s", view.Deployments(sums))
 	}
 	if slices.Contains(codes, 1) {
 		return 1
@@ -281,7 +281,7 @@ func (e *env) part(on *output.Screen, kind, name string, several, mixed bool, mu
 		print(l)
 	}
 	sub.directory = d.With(reports)
-	sub.Sources = sub.directory.Sources
+	sub.Sources = sub.directory.Place.Sources
 	return &sub
 }
 
@@ -291,11 +291,11 @@ func (s *stacking) approver(d *deploy.Deployment) *approver {
 	a := &approver{env: s.env, approved: s.approved, rounds: true, deployment: true}
 	a.rule = func(made *plan.Plan, found diag.List) (approved, refused bool) {
 		v, diags := approvalpolicy.Decide(s.stack.Stack, d, made, found)
-		s.Notice(view.Ruled(d.Name, v.Approved, v.By, v.Against))
-		if refused = !v.Approved && (s.JSON || v.Ruled && !s.input); refused {
-			diags.Add(v.Waits(d.Name, s.program))
+		s.env.Notice(view.Ruled(d.Name, v.Approved, v.By, v.Against))
+		if refused = !v.Approved && (s.env.JSON || v.Ruled && !s.env.input); refused {
+			diags.Add(v.Waits(d.Name, s.env.program))
 		}
-		return v.Approved, s.Diags(diags) != 0
+		return v.Approved, s.env.Diags(diags) != 0
 	}
 	return a
 }
@@ -303,10 +303,10 @@ func (s *stacking) approver(d *deploy.Deployment) *approver {
 // prepared are the options and the opening of a plan for a deployment.
 func (s *stacking) prepared(operationName string) (planoptions.Planning, workspace.Opening, int) {
 	p, diags := s.planning.Choose()
-	p.AllowDeferral, p.Explained = true, s.Brief() || operationName == "apply" || s.planning.out != ""
+	p.AllowDeferral, p.Explained = true, s.env.Brief() || operationName == "apply" || s.planning.out != ""
 	o := s.planning.opening(s.env, operationName)
 	o.Ask = nil
-	return p, o, s.Diags(diags)
+	return p, o, s.env.Diags(diags)
 }
 
 func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
@@ -314,9 +314,9 @@ func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
 	if code != 0 {
 		return 1
 	}
-	w, diags := s.directory.Open(ctx, s.stack.Subject(d), o)
+	w, diags := s.env.directory.Open(ctx, s.stack.Subject(d), o)
 	if w == nil {
-		return s.Diags(diags)
+		return s.env.Diags(diags)
 	}
 	defer w.Unlock()
 	a := s.approver(d)
@@ -324,14 +324,14 @@ func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
 	made, found := w.Plan(ctx, p)
 	s.made = made
 	left, ok := a.Planned(ctx, w, made, append(diags, found...))
-	if s.Diags(left) != 0 || !ok {
+	if s.env.Diags(left) != 0 || !ok {
 		return 1
 	}
 	if s.planning.out != "" {
 		if err := w.Save(ctx, s.planning.out, buildinfo.Current().Version, made); err != nil {
-			return s.Fail(diag.Unwritable.As("Failed to write plan file"), "The plan file could not be written: %s.", err)
+			return s.env.Fail(diag.Unwritable.As("Failed to write plan file"), "The plan file could not be written: %s.", err)
 		}
-		s.Notice(view.SavedPlan(s.program+" stacks", s.planning.out))
+		s.env.Notice(view.SavedPlan(s.env.program+" stacks", s.planning.out))
 	}
 	if s.planning.detailed && (made.HasChanges() || len(made.Deferred) > 0) {
 		return exitChanges
@@ -341,12 +341,12 @@ func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
 
 func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
 	// A round that failed may be planned again, so the last one decides, whatever was printed.
-	s.Erred = new(atomic.Bool)
+	s.env.Erred = new(atomic.Bool)
 	p, o, code := s.prepared("apply")
 	a := s.approver(d)
 	switch {
 	case code == 0 && s.board != nil:
-		return s.followed(s.board.Part(d.Name), a).Of(ctx, &a.rule, func(sink event.Sink, by webrun.Approver[*workspace.Work, *workspace.Outcome, workspace.Limits]) bool {
+		return s.env.followed(s.board.Part(d.Name), a).Of(ctx, &a.rule, func(sink event.Sink, by webrun.Approver[*workspace.Work, *workspace.Outcome, workspace.Limits]) bool {
 			o.Sink = sink
 			return s.stack.ApplyOne(ctx, d, o, p, by)
 		})
@@ -361,10 +361,10 @@ func (s *stacking) validate(ctx context.Context, _ []string) int {
 	if !all.HasErrors() {
 		all.Append(s.stack.Validate(ctx, list))
 	}
-	if s.JSON {
-		s.Validation(all)
-	} else if s.Diags(all) == 0 {
-		s.Say("%s The stack is valid.\n\n", s.Pen().Paint("Success!", ansi.Bold, ansi.Green))
+	if s.env.JSON {
+		s.env.Validation(all)
+	} else if s.env.Diags(all) == 0 {
+		s.env.Say("%s The stack is valid.\n\n", s.env.Pen().Paint("Success!", ansi.Bold, ansi.Green))
 	}
 	if all.HasErrors() {
 		return 1

@@ -14,21 +14,21 @@ import (
 
 // init installs what all deployments need.
 func (s *stacking) init(ctx context.Context, i *initializing) int {
-	if code := s.Start(); code != 0 {
+	if code := s.env.Start(); code != 0 {
 		return code
 	}
-	if diags := i.Init.Choose(s.JSON); diags != nil {
-		return s.Diags(diags)
+	if diags := i.Init.Choose(s.env.JSON); diags != nil {
+		return s.env.Diags(diags)
 	}
 	list, all := s.chosen(ctx)
 	if all.HasErrors() {
-		return s.Diags(all)
+		return s.env.Diags(all)
 	}
 	all.Append(s.stack.Initialize(ctx, list, i.options(), i))
-	if s.Diags(all) != 0 {
+	if s.env.Diags(all) != 0 {
 		return 1
 	}
-	i.tell("output_init_success_message", "\nThe stack has been successfully initialized! You may now begin with\n\"%s stacks plan\" and \"%s stacks apply\".\n", s.program, s.program)
+	i.tell("output_init_success_message", "\nThe stack has been successfully initialized! You may now begin with\n\"%s stacks plan\" and \"%s stacks apply\".\n", s.env.program, s.env.program)
 	return 0
 }
 
@@ -47,27 +47,27 @@ func (s *stacking) states(ctx context.Context) ([]*deploy.Deployment, []*state.S
 
 func (s *stacking) show(ctx context.Context, _ []string) int {
 	list, states, diags := s.states(ctx)
-	if s.Diags(diags) != 0 {
+	if s.env.Diags(diags) != 0 {
 		return 1
 	}
-	if s.JSON {
+	if s.env.JSON {
 		all := map[string]*state.Snapshot{}
 		for i, d := range list {
 			all[d.Name] = states[i]
 		}
 		text, err := jsonstate.Deployments(all)
-		return s.Document(text, err, "states")
+		return s.env.Document(text, err, "states")
 	}
 	for i, d := range list {
-		s.Say("Deployment %s:\n", d.Name)
+		s.env.Say("Deployment %s:\n", d.Name)
 		if states[i].IsEmpty() {
-			s.Say("The state is empty.\n\n")
+			s.env.Say("The state is empty.\n\n")
 			continue
 		}
-		if code := s.showState(ctx, states[i]); code != 0 {
+		if code := s.env.showState(ctx, states[i]); code != 0 {
 			return code
 		}
-		s.Say("\n")
+		s.env.Say("\n")
 	}
 	return 0
 }
@@ -75,16 +75,16 @@ func (s *stacking) show(ctx context.Context, _ []string) int {
 func (s *stacking) output(ctx context.Context, args []string) int {
 	name := strings.Join(args, "")
 	list, states, diags := s.states(ctx)
-	if s.Diags(diags) != 0 {
+	if s.env.Diags(diags) != 0 {
 		return 1
 	}
 	all, diags := view.OutputsOf(deploy.Names(list), states, name)
-	if s.Diags(diags) != 0 {
+	if s.env.Diags(diags) != 0 {
 		return 1
 	}
-	if s.JSON {
+	if s.env.JSON {
 		text, err := jsonstate.DeploymentOutputs(all, name)
-		return s.Document(text, err, "outputs")
+		return s.env.Document(text, err, "outputs")
 	}
-	return s.Written(view.DeploymentOutputs(s.Out, deploy.Names(list), all, name, s.Viewing()))
+	return s.env.Written(view.DeploymentOutputs(s.env.Out, deploy.Names(list), all, name, s.env.Viewing()))
 }

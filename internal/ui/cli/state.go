@@ -125,7 +125,7 @@ func (e *env) stateVerify(ctx context.Context, f flags.State, plans []string) in
 
 // inState reads the state; nil after a problem, which has been reported.
 func (e *env) inState(ctx context.Context, f flags.State) *lockedstate.Session {
-	s, diags := e.directory.Present(ctx, f.Options())
+	s, diags := e.directory.States.Present(ctx, f.Options())
 	e.Diags(diags)
 	return s
 }
@@ -136,7 +136,7 @@ func (e *env) locked(ctx context.Context, o statemgr.Options, operation string) 
 		e.Diags(diags)
 		return nil
 	}
-	s, diags := e.directory.State(ctx, o, operation)
+	s, diags := e.directory.States.State(ctx, o, operation)
 	e.Diags(diags)
 	return s
 }
@@ -151,7 +151,7 @@ func (e *env) noState() int {
 
 // commit saves a changed state and reports problems.
 func (e *env) commit(ctx context.Context, s *lockedstate.Claimed, next *state.Snapshot) int {
-	return e.Diags(e.directory.Commit(ctx, s, next))
+	return e.Diags(e.directory.States.Commit(ctx, s, next))
 }
 
 func setupStateList(e *env, fs *flag.FlagSet) runner {
@@ -300,7 +300,7 @@ func setupStatePush(e *env, fs *flag.FlagSet) runner {
 		if err != nil {
 			return e.Fail(diag.Unreadable.As("Failed to read the state to push"), "%s: %s.", args[0], diag.Cause(err))
 		}
-		data, diags := e.directory.OpenSealed(data)
+		data, diags := e.directory.Settings.OpenSealed(data)
 		if e.Diags(diags) != 0 {
 			return 1
 		}
@@ -330,7 +330,7 @@ func (e *env) readInput(name string) ([]byte, error) {
 	if name == "-" {
 		return readlimit.Stream(e.in, "standard input", e.interrupts.Stop())
 	}
-	return e.directory.Input(name)
+	return e.directory.Place.Input(name)
 }
 
 func setupReplaceProvider(e *env, fs *flag.FlagSet) runner {

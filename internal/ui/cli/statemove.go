@@ -32,10 +32,10 @@ func setupStateMove(e *env, fs *flag.FlagSet) runner {
 		if *out != "" && *out != f.Path {
 			var diags diag.List
 			o := flags.State{Path: *out, Backup: "-", Lock: f.Lock, Timeout: f.Timeout}.Options()
-			if info, err := os.Stat(e.directory.Path(*out)); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+			if info, err := os.Stat(e.directory.Place.Path(*out)); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 				o.Unread = true // an empty file to move into has no state, as tools make one
 			}
-			other, diags = e.directory.StateIn(ctx, e.directory.Opener().Local(nil), s.Workspace(), o, "state-mv")
+			other, diags = e.directory.States.StateIn(ctx, e.directory.Settings.Opener().Local(nil), s.Workspace(), o, "state-mv")
 			if e.Diags(diags) != 0 {
 				return 1
 			}

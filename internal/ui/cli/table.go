@@ -44,7 +44,7 @@ func init() {
 // more of the configuration: settings of the backend may refer to variables.
 func withVariables(setup func(*env, *flag.FlagSet) runner) func(*env, *flag.FlagSet) runner {
 	return func(e *env, fs *flag.FlagSet) runner {
-		(*flags.Vars)(&e.directory.SettingsVars).Register(fs)
+		(*flags.Vars)(&e.directory.Place.SettingsVars).Register(fs)
 		return setup(e, fs)
 	}
 }

@@ -28,8 +28,8 @@ var testCommand = &command{
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		t := &tester{env: e}
 		t.Register(fs)
-		t.registerTests(fs)
-		commands.RegisterJSON(fs, t.Screen)
+		t.env.registerTests(fs)
+		commands.RegisterJSON(fs, t.env.Screen)
 		return func(ctx context.Context, _ []string) int { return t.run(ctx) }
 	},
 }
@@ -41,29 +41,29 @@ func (e *env) registerTests(fs *flag.FlagSet) {
 
 // tester is test under way, with its flags.
 type tester struct {
-	*env
+	env *env
 	flags.Test
 }
 
 func (t *tester) run(ctx context.Context) int {
-	if code := t.Start(); code != 0 {
+	if code := t.env.Start(); code != 0 {
 		return code
 	}
 	if diags := t.Check(); diags != nil {
-		return t.Diags(diags)
+		return t.env.Diags(diags)
 	}
 	if t.Watch {
 		return t.watch(ctx)
 	}
 	chosen, options, diags := t.open(ctx)
-	if t.Diags(diags) != 0 {
+	if t.env.Diags(diags) != 0 {
 		return 1
 	}
 	if t.Cleanup {
 		return t.cleanUp(ctx, testresult.New(chosen), options)
 	}
-	if n := t.directory.WaitingTests(); n > 0 {
-		t.Diags(diag.List{orphans.Left.New(diag.Warning, "Earlier tests have left objects, in %d states, because their process ended before it could destroy them, or they are still under way. This destroys what is left:\n    %s test -cleanup", n, t.program)})
+	if n := t.env.directory.WaitingTests(); n > 0 {
+		t.env.Diags(diag.List{orphans.Left.New(diag.Warning, "Earlier tests have left objects, in %d states, because their process ended before it could destroy them, or they are still under way. This destroys what is left:\n    %s test -cleanup", n, t.env.program)})
 	}
 	if t.Mutate {
 		return t.mutate(ctx, chosen, options)
@@ -73,7 +73,7 @@ func (t *tester) run(ctx context.Context) int {
 
 // open finds the tests that are asked for.
 func (t *tester) open(ctx context.Context) ([]*testfile.File, moduletest.Options, diag.List) {
-	all, o, diags := t.directory.OpenTests(ctx, workspace.Loading{Vars: t.Vars, Parallelism: t.Parallelism}, t.tests)
+	all, o, diags := t.env.directory.OpenTests(ctx, workspace.Loading{Vars: t.Vars, Parallelism: t.Parallelism}, t.env.tests)
 	o.Seed, o.Keep, o.Parallelism, o.AllowDeferral = t.Seed, t.Verbose, t.Runs, t.AllowDeferral
 	if !diags.HasErrors() {
 		all, more := testfile.Choose(all, t.Filter)
@@ -84,7 +84,7 @@ func (t *tester) open(ctx context.Context) ([]*testfile.File, moduletest.Options
 
 // cleanUp destroys what earlier tests have left.
 func (t *tester) cleanUp(ctx context.Context, all *testresult.Suite, o moduletest.Options) int {
-	left, diags := t.directory.LeftByTests(ctx, o.World.Catalog)
+	left, diags := t.env.directory.LeftByTests(ctx, o.World.Catalog)
 	if len(t.Filter) > 0 {
 		left = slices.DeleteFunc(left, func(l moduletest.Left) bool {
 			return !slices.ContainsFunc(all.Files, func(f *testresult.File) bool { return f.Name == l.File })
@@ -96,26 +96,26 @@ func (t *tester) cleanUp(ctx context.Context, all *testresult.Suite, o moduletes
 	}
 	o.Report, o.Forget = t.reports(o, t.Verbose, nil), t.Forget
 	diags.Append(moduletest.CleanUp(ctx, all, left, o))
-	t.Diags(diags)
+	t.env.Diags(diags)
 	failed := diags.HasErrors() || all.Status != testresult.Pass
 	switch {
 	case failed:
-		t.Aside(fmt.Sprintf("Something is left. Once the cause is gone, this destroys it:\n  %s test -cleanup", t.program))
+		t.env.Aside(fmt.Sprintf("Something is left. Once the cause is gone, this destroys it:\n  %s test -cleanup", t.env.program))
 		return 1
 	case len(left) == 0:
-		t.Notice("Earlier tests have left nothing.\n")
+		t.env.Notice("Earlier tests have left nothing.\n")
 	default:
-		t.Notice(fmt.Sprintf("Destroyed what earlier tests had left: %s in %s.\n", testreport.Count(n, "object"), testreport.Count(len(left), "state")))
+		t.env.Notice(fmt.Sprintf("Destroyed what earlier tests had left: %s in %s.\n", testreport.Count(n, "object"), testreport.Count(len(left), "state")))
 	}
 	return 0
 }
 
 // carry carries out the tests and shows what comes of them.
 func (t *tester) carry(ctx context.Context, all *testresult.Suite, o moduletest.Options) int {
-	reports := append(t.reports(o, t.Verbose, all), &orphans.Errored{Aside: t.Aside, Problem: func(l diag.List) { t.Diags(l) }, Err: t.Err, Program: t.program, Waiting: t.directory.WaitingTests})
-	stop, end := t.interrupts.Begin()
+	reports := append(t.reports(o, t.Verbose, all), &orphans.Errored{Aside: t.env.Aside, Problem: func(l diag.List) { t.env.Diags(l) }, Err: t.env.Err, Program: t.env.program, Waiting: t.env.directory.WaitingTests})
+	stop, end := t.env.interrupts.Begin()
 	o.Report, o.Stop = reports, stop
-	snapshots := &snapshot.Snapshots{Dir: o.Dir, Update: t.Update, Program: t.program}
+	snapshots := &snapshot.Snapshots{Dir: o.Dir, Update: t.Update, Program: t.env.program}
 	o.Judge = snapshots.Judge
 	var covered *coverage.Recorder
 	if t.Covers() {
@@ -150,29 +150,29 @@ func (t *tester) carry(ctx context.Context, all *testresult.Suite, o moduletest.
 func (t *tester) recorded(all *testresult.Suite, s *snapshot.Snapshots) {
 	for _, f := range all.Files {
 		if err := s.Sweep(f.File); err != nil {
-			t.Diags(diag.Unwritable.As("Failed to remove a snapshot").Warnings("%s.", diag.Cause(err)))
+			t.env.Diags(diag.Unwritable.As("Failed to remove a snapshot").Warnings("%s.", diag.Cause(err)))
 		}
 	}
 	written, removed := s.Changed()
 	for _, name := range written {
-		t.Notice(fmt.Sprintf("Snapshot written: %s\n", name))
+		t.env.Notice(fmt.Sprintf("Snapshot written: %s\n", name))
 	}
 	for _, name := range removed {
-		t.Notice(fmt.Sprintf("Snapshot removed: %s\n", name))
+		t.env.Notice(fmt.Sprintf("Snapshot removed: %s\n", name))
 	}
 }
 
 // reports tell people and programs. These first get the list of tests, if that
 // is given.
 func (t *tester) reports(o moduletest.Options, verbose bool, all *testresult.Suite) (reports testresult.Reports) {
-	if t.Stream != nil {
-		j := testreport.NewJSON(t.Stream, o.Sources, t.Dialect, verbose)
+	if t.env.Stream != nil {
+		j := testreport.NewJSON(t.env.Stream, o.Sources, t.env.Dialect, verbose)
 		if all != nil {
 			j.Abstract(all)
 		}
 		reports = append(reports, j)
 	}
-	if !t.JSON {
+	if !t.env.JSON {
 		reports = append(reports, t.human(o))
 	}
 	return reports
@@ -180,9 +180,9 @@ func (t *tester) reports(o moduletest.Options, verbose bool, all *testresult.Sui
 
 // human informs people.
 func (t *tester) human(o moduletest.Options) *testreport.Human {
-	return testreport.NewHuman(t.Out, t.Err, testreport.Options{Options: t.Viewing(), Dialect: t.Dialect, Verbose: t.Verbose, Diagnostics: func(l diag.List) {
-		t.directory.AddSources(o.Sources)
-		t.PeopleDiags(l)
+	return testreport.NewHuman(t.env.Out, t.env.Err, testreport.Options{Options: t.env.Viewing(), Dialect: t.env.Dialect, Verbose: t.Verbose, Diagnostics: func(l diag.List) {
+		t.env.directory.Place.AddSources(o.Sources)
+		t.env.PeopleDiags(l)
 	}})
 }
 
@@ -192,7 +192,7 @@ func (t *tester) writeJUnit(all *testresult.Suite, sources map[string][]byte, st
 		err = os.WriteFile(t.JUnit, text, 0o666)
 	}
 	if err != nil {
-		return t.Fail(diag.Unwritable.As("Failed to write JUnit XML"), "Writing %s: %s.", t.JUnit, diag.Cause(err))
+		return t.env.Fail(diag.Unwritable.As("Failed to write JUnit XML"), "Writing %s: %s.", t.JUnit, diag.Cause(err))
 	}
 	return 0
 }

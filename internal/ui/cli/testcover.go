@@ -12,13 +12,13 @@ import (
 // coverage shows and writes what was covered: of the configuration, not of what
 // is installed for it or of what the tests bring along.
 func (t *tester) coverage(r *coverage.Recorder, o moduletest.Options) int {
-	report := r.Report(o.Sources, t.directory.UnderTest(o.TestDir))
+	report := r.Report(o.Sources, t.env.directory.UnderTest(o.TestDir))
 	if t.Coverage {
-		t.Notice(coveragereport.Text(report, t.Pen()))
+		t.env.Notice(coveragereport.Text(report, t.env.Pen()))
 	}
 	text, err := coveragereport.JSON(report)
 	if err != nil {
-		return t.Fail(diag.Unwritable.As("Failed to write the coverage"), "%s.", err)
+		return t.env.Fail(diag.Unwritable.As("Failed to write the coverage"), "%s.", err)
 	}
 	for _, file := range []struct {
 		name string
@@ -28,7 +28,7 @@ func (t *tester) coverage(r *coverage.Recorder, o moduletest.Options) int {
 			continue
 		}
 		if err := os.WriteFile(file.name, file.text, 0o666); err != nil {
-			return t.Fail(diag.Unwritable.As("Failed to write the coverage"), "Writing %s: %s.", file.name, diag.Cause(err))
+			return t.env.Fail(diag.Unwritable.As("Failed to write the coverage"), "Writing %s: %s.", file.name, diag.Cause(err))
 		}
 	}
 	return 0

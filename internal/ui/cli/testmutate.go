@@ -16,28 +16,28 @@ import (
 // mutate carries out the tests with one change of the configuration at a time.
 func (t *tester) mutate(ctx context.Context, files []*testfile.File, o moduletest.Options) int {
 	if t.Mutations < 1 {
-		return t.Fail(diag.BadOption.As("Invalid number of changes"), "The -mutations option has to be at least 1, and it is %d.", t.Mutations)
+		return t.env.Fail(diag.BadOption.As("Invalid number of changes"), "The -mutations option has to be at least 1, and it is %d.", t.Mutations)
 	}
-	stop, end := t.interrupts.Begin()
+	stop, end := t.env.interrupts.Begin()
 	defer end()
-	o.Judge = (&snapshot.Snapshots{Dir: o.Dir, Program: t.program}).Judge
+	o.Judge = (&snapshot.Snapshots{Dir: o.Dir, Program: t.env.program}).Judge
 	o.Stop = stop
 	o.Report = t.reports(o, false, nil)
-	all, first := moduletest.Mutants(ctx, files, o, t.directory.UnderTest(o.TestDir))
+	all, first := moduletest.Mutants(ctx, files, o, t.env.directory.UnderTest(o.TestDir))
 	if first.Status != testresult.Pass {
-		return t.Fail(diag.BadOption.As("Tests fail"), "Mutation testing needs tests that pass. Fix the failures first.")
+		return t.env.Fail(diag.BadOption.As("Tests fail"), "Mutation testing needs tests that pass. Fix the failures first.")
 	}
 	chosen := mutate.Choose(all, t.Mutations)
 	tally := testreport.Mutation{Possible: len(all)}
 	ended := moduletest.Mutate(ctx, files, o, chosen, tally.Add)
-	if t.Stream != nil {
-		tally.JSON(t.Stream)
+	if t.env.Stream != nil {
+		tally.JSON(t.env.Stream)
 	}
-	if !t.JSON {
-		fmt.Fprint(t.Out, tally.Text(o.Sources, t.Pen()))
+	if !t.env.JSON {
+		fmt.Fprint(t.env.Out, tally.Text(o.Sources, t.env.Pen()))
 	}
 	if ended {
-		t.Diags(diag.Interrupted.Warnings("%d changes weren't tried any more.", len(chosen)-tally.Tried))
+		t.env.Diags(diag.Interrupted.Warnings("%d changes weren't tried any more.", len(chosen)-tally.Tried))
 		return 1
 	}
 	return 0

@@ -15,15 +15,15 @@ import (
 // watch carries out the tests, and again those that a change can affect, until it
 // is interrupted.
 func (t *tester) watch(ctx context.Context) int {
-	whole := t.directory
-	defer func() { t.directory = whole }()
-	watched := moduletest.NewWatch(whole.Dir, t.tests)
+	whole := t.env.directory
+	defer func() { t.env.directory = whole }()
+	watched := moduletest.NewWatch(whole.Place.Dir, t.env.tests)
 	var changed []string
 	for code := 0; ; {
-		t.directory = whole.With(whole.Reports)
+		t.env.directory = whole.With(whole.Place.Reports)
 		code = t.again(ctx, watched, changed, code)
-		t.directory.Close()
-		if moduletest.Stopped(ctx, t.interrupts.Stop()) {
+		t.env.directory.Close()
+		if moduletest.Stopped(ctx, t.env.interrupts.Stop()) {
 			return code
 		}
 		if changed = watched.Wait(ctx); len(changed) == 0 {
@@ -37,8 +37,8 @@ func (t *tester) watch(ctx context.Context) int {
 func (t *tester) again(ctx context.Context, w *moduletest.Watch, changed []string, code int) int {
 	chosen, options, diags := t.open(ctx)
 	if diags.HasErrors() {
-		t.Diags(diags)
-		t.Notice("\nWaiting for changes.\n")
+		t.env.Diags(diags)
+		t.env.Notice("\nWaiting for changes.\n")
 		return 1
 	}
 	affected := w.Affected(chosen, changed)
@@ -47,12 +47,12 @@ func (t *tester) again(ctx context.Context, w *moduletest.Watch, changed []strin
 	}
 	changed = slices.DeleteFunc(changed, func(name string) bool { return len(w.Affected(chosen, []string{name})) == 0 })
 	if len(changed) > 0 {
-		t.Notice(fmt.Sprintf("\n%s changed; carrying out %s.\n\n", strings.Join(changed, ", "), testfile.Names(affected)))
+		t.env.Notice(fmt.Sprintf("\n%s changed; carrying out %s.\n\n", strings.Join(changed, ", "), testfile.Names(affected)))
 	}
-	t.Erred.Store(false) // the exit code is that of the last tests
-	t.Diags(diags)
+	t.env.Erred.Store(false) // the exit code is that of the last tests
+	t.env.Diags(diags)
 	w.Note(affected, &options)
 	code = t.carry(ctx, testresult.New(affected), options)
-	t.Notice(fmt.Sprintf("\nWaiting for changes of %s and %s.\n", testreport.Count(len(chosen), "test file"), testreport.Count(w.Modules(), "module")))
+	t.env.Notice(fmt.Sprintf("\nWaiting for changes of %s and %s.\n", testreport.Count(len(chosen), "test file"), testreport.Count(w.Modules(), "module")))
 	return code
 }

@@ -21,11 +21,11 @@ var unlockCommand = &command{
 }
 
 func (e *env) forceUnlock(ctx context.Context, id string, force bool) int {
-	b, diags := e.directory.CurrentBackend()
+	b, diags := e.directory.Settings.CurrentBackend()
 	if b == nil {
 		return e.Diags(diags)
 	}
-	s, more := e.directory.OpenSelected(b, statemgr.Options{})
+	s, more := e.directory.States.OpenSelected(b, statemgr.Options{})
 	diags.Append(more)
 	if e.Diags(diags) != 0 {
 		return 1

@@ -23,7 +23,7 @@ var workspaceCommands = []*command{
 		Name: "workspace show", Synopsis: "Show the name of the current workspace",
 		Setup: func(e *env, _ *flag.FlagSet) runner {
 			return func(context.Context, []string) int {
-				name, diags := e.directory.Workspace()
+				name, diags := e.directory.Place.Workspace()
 				if e.Diags(diags) != 0 {
 					return 1
 				}
@@ -60,7 +60,7 @@ var workspaceCommands = []*command{
 }
 
 func (e *env) workspaceList(ctx context.Context) int {
-	names, current, diags := e.directory.Workspaces(ctx)
+	names, current, diags := e.directory.States.Workspaces(ctx)
 	if e.Diags(diags) != 0 {
 		return 1
 	}
@@ -89,7 +89,7 @@ func (e *env) workspaceNew(ctx context.Context, name, from string, f flags.State
 	if e.Diags(e.directory.CheckMode(ctx)) != 0 {
 		return 1
 	}
-	if e.Diags(e.directory.NewWorkspace(ctx, name, from, f.Options())) != 0 {
+	if e.Diags(e.directory.States.NewWorkspace(ctx, name, from, f.Options())) != 0 {
 		return 1
 	}
 	e.Say("Created and switched to workspace %q!\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"%s plan\" weir will not see any existing state\nfor this configuration.\n", name, e.program)
@@ -100,7 +100,7 @@ func (e *env) workspaceSelect(ctx context.Context, name string, create bool) int
 	if e.Diags(e.directory.CheckMode(ctx)) != 0 {
 		return 1
 	}
-	switch change, diags := e.directory.SelectWorkspace(ctx, name, create); {
+	switch change, diags := e.directory.States.SelectWorkspace(ctx, name, create); {
 	case e.Diags(diags) != 0:
 		return 1
 	case change == statemgr.WorkspaceMade:
@@ -115,7 +115,7 @@ func (e *env) workspaceDelete(ctx context.Context, name string, force bool, f fl
 	if e.Diags(e.directory.CheckMode(ctx)) != 0 {
 		return 1
 	}
-	left, diags := e.directory.DeleteWorkspace(ctx, name, force, f.Options())
+	left, diags := e.directory.States.DeleteWorkspace(ctx, name, force, f.Options())
 	if e.Diags(diags) != 0 {
 		return 1
 	}

@@ -18,7 +18,7 @@ import (
 // Given are the values for variables of the root module: those that Inputs has, those that a
 // service keeps for runs, and those that ask has where it isn't nil.
 func (d *Reader) Given(ctx context.Context, vars []environment.Var, runs bool, ask func(context.Context, *program.Variable) (string, error)) (map[string]module.VariableInput, diag.List) {
-	inputs, diags := d.Inputs(vars)
+	inputs, diags := d.Place.Inputs(vars)
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -24,7 +24,7 @@ import (
 
 // Opener opens backends.
 func (d *Reader) Opener() statebackend.Opener {
-	return statebackend.Opener{Dir: d.Dir, Getenv: d.Getenv, Disk: d.StateDisk, Hosts: d.Hosts, Cloud: d.Dialect.CloudHost(), Program: d.Program, Types: backends.All()}
+	return statebackend.Opener{Dir: d.Place.Dir, Getenv: d.Place.Getenv, Disk: d.Place.StateDisk, Hosts: d.Place.Hosts, Cloud: d.Place.Dialect.CloudHost(), Program: d.Place.Program, Types: backends.All()}
 }
 
 // BackendSettings evaluates blocks of the root module.
@@ -37,7 +37,7 @@ func (d *Reader) BackendSettings(prog *program.Program, inputs map[string]module
 // Root reads the root module's own files, for commands that need no more than
 // its settings.
 func (d *Reader) Root() (*program.Program, diag.List) {
-	return d.compileRoot(d.Files())
+	return d.compileRoot(d.Place.Files())
 }
 
 // RootSettings is the root module as far as its settings go: perhaps without its resources.
@@ -45,9 +45,9 @@ func (d *Reader) Root() (*program.Program, diag.List) {
 // declared is used.
 func (d *Reader) RootSettings() (*program.Program, diag.List) {
 	if d.stack {
-		return d.compiled(module.LoadStackSettings(d.Files(), ".", d.Dialect))
+		return d.compiled(module.LoadStackSettings(d.Place.Files(), ".", d.Place.Dialect))
 	}
-	if few, err := module.Settings(d.Files(), ".", d.Dialect); err == nil {
+	if few, err := module.Settings(d.Place.Files(), ".", d.Place.Dialect); err == nil {
 		if prog, diags := d.compileRoot(few); !diags.HasErrors() {
 			return prog, diags
 		}
@@ -74,12 +74,12 @@ func (d *Reader) CheckSettings() diag.List {
 }
 
 func (d *Reader) compileRoot(files module.Files) (*program.Program, diag.List) {
-	return d.compiled(module.Load(files, ".", d.Dialect))
+	return d.compiled(module.Load(files, ".", d.Place.Dialect))
 }
 
 func (d *Reader) compiled(source *module.Source, diags diag.List) (*program.Program, diag.List) {
 	for _, f := range source.Files {
-		d.AddSource(f.Name, f.Bytes)
+		d.Place.AddSource(f.Name, f.Bytes)
 	}
 	prog, more := compiler.Compile(source)
 	diags.Append(more)
@@ -99,12 +99,12 @@ func (d *Reader) BackendArguments(flags []string) (map[string]cty.Value, diag.Li
 			clear(values) // forget what was given before
 			continue
 		}
-		data, err := d.ReadFile(text)
+		data, err := d.Place.ReadFile(text)
 		if err != nil {
 			diags.Add(diag.Unreadable.New(diag.Error, "The file %q of -backend-config could not be read: %s.", text, diag.Cause(err)))
 			continue
 		}
-		d.AddSource(text, data)
+		d.Place.AddSource(text, data)
 		file, problems := syntax.Parse(text, data)
 		diags.Append(problems)
 		attributes, more := file.Body.JustAttributes()
@@ -123,7 +123,7 @@ func (d *Reader) BackendArguments(flags []string) (map[string]cty.Value, diag.Li
 // CurrentBackend is the backend that the working directory was initialized
 // with. It has to be the one that the configuration asks for.
 func (d *Reader) CurrentBackend() (*statebackend.Backend, diag.List) {
-	inputs, diags := d.Inputs(d.SettingsVars)
+	inputs, diags := d.Place.Inputs(d.Place.SettingsVars)
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -140,12 +140,12 @@ func (d *Reader) InitializedBackend(prog *program.Program, inputs map[string]mod
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	if d.Backend != nil {
-		return d.Backend, diags
+	if d.Place.Backend != nil {
+		return d.Place.Backend, diags
 	}
 	record, err := d.Record().Backend()
 	if err != nil {
-		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Run \"%s\" to write it again.", err, diag.Command{Program: d.Program, Name: "init", Args: "-reconfigure"})
+		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Run \"%s\" to write it again.", err, diag.Command{Program: d.Place.Program, Name: "init", Args: "-reconfigure"})
 	}
 	b, more := d.Opener().Initialized(prog, record, d.BackendSettings(prog, inputs))
 	return b, append(diags, more...)
@@ -156,7 +156,7 @@ func (d *Reader) InitializedBackend(prog *program.Program, inputs map[string]mod
 // service itself, and runs says that this is one, that is the error.
 func (d *Reader) ServiceInputs(ctx context.Context, in map[string]module.VariableInput, runs bool) diag.List {
 	record, err := d.Record().Backend()
-	if err != nil || record == nil || d.Backend != nil || !backends.All()[record.Type].Executes {
+	if err != nil || record == nil || d.Place.Backend != nil || !backends.All()[record.Type].Executes {
 		return nil // the caller that opens it reports errors
 	}
 	prog, diags := d.RootSettings()
@@ -164,7 +164,7 @@ func (d *Reader) ServiceInputs(ctx context.Context, in map[string]module.Variabl
 		return nil
 	}
 	b, more := d.InitializedBackend(prog, in)
-	name, bad := d.Workspace()
+	name, bad := d.Place.Workspace()
 	if more.HasErrors() || bad.HasErrors() {
 		return nil
 	}
@@ -209,8 +209,8 @@ func addValues(prog *program.Program, values []storage.Variable, in map[string]m
 
 // recordedBackend opens a backend from the record in a saved plan.
 func (d *Reader) RecordedBackend(kind string, config json.RawMessage, prog *program.Program) (*statebackend.Backend, diag.List) {
-	if d.Backend != nil {
-		return d.Backend, nil
+	if d.Place.Backend != nil {
+		return d.Place.Backend, nil
 	}
 	return d.Opener().Recorded(kind, config, prog)
 }

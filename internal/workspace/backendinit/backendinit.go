@@ -23,7 +23,7 @@ import (
 
 // A Reader reads the settings of a directory.
 type Reader struct {
-	*environment.Place
+	Place   *environment.Place
 	sealing *sealing
 	// stack: the directory is meant as that of a stack, which has files of its own for
 	// its settings.
@@ -42,9 +42,9 @@ func (d *Reader) IsStack() bool { return d.stack }
 // Record is where the directory remembers its backend.
 func (d *Reader) Record() workdir.Dir {
 	if d.stack {
-		return d.Memory().OfStack()
+		return d.Place.Memory().OfStack()
 	}
-	return d.Memory()
+	return d.Place.Memory()
 }
 
 // With reads the same settings for operations that tell elsewhere; what is known of
@@ -80,7 +80,7 @@ func (d *Reader) evaluateSettings(prog *program.Program, body hcl.Body, s *schem
 
 // settingsFrame evaluates what settings refer to.
 func (d *Reader) settingsFrame(prog *program.Program, inputs map[string]module.VariableInput) (*eval.Frame, diag.List) {
-	workspace, diags := d.Workspace()
+	workspace, diags := d.Place.Workspace()
 	values, more := settingsValues(prog, inputs)
 	diags.Append(more)
 	ev := &eval.Evaluator{
@@ -89,7 +89,7 @@ func (d *Reader) settingsFrame(prog *program.Program, inputs map[string]module.V
 			Workspace: workspace,
 			Applying:  cty.False,
 			RootDir:   ".",
-			WorkDir:   d.OriginalDir,
+			WorkDir:   d.Place.OriginalDir,
 			Functions: function.Context(function.Env{Pure: true}),
 		},
 	}

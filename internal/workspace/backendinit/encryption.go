@@ -49,7 +49,7 @@ func (d *Reader) Encrypt(prog *program.Program, inputs map[string]module.Variabl
 	d.sealing.mu.Lock()
 	defer d.sealing.mu.Unlock()
 	d.sealing.known, d.sealing.all, d.sealing.diags = true, all, diags.Only(diag.Error)
-	return d.Aside(diags)
+	return d.Place.Aside(diags)
 }
 
 // Encryption is that of the command, which is the configured one unless said
@@ -62,7 +62,7 @@ func (d *Reader) Encryption() (*encryption.Encryption, diag.List) {
 	d.sealing.mu.Unlock()
 	var diags diag.List
 	if !known {
-		inputs, more := d.Inputs(d.SettingsVars)
+		inputs, more := d.Place.Inputs(d.Place.SettingsVars)
 		diags.Append(more)
 		prog, more := d.RootSettings()
 		diags.Append(more.Only(diag.Error))
@@ -82,7 +82,7 @@ func (d *Reader) Encryption() (*encryption.Encryption, diag.List) {
 // SealsOf is Encryption for a saved plan. One of a stack doesn't say that it is before it
 // is decrypted, so where only the stack in the directory has encryption it is that.
 func (d *Reader) SealsOf(plan []byte) (*encryption.Encryption, diag.List) {
-	names, err := d.Files().List(".")
+	names, err := d.Place.Files().List(".")
 	if err == nil && !d.stack && encryption.Recognize(plan) == encryption.SealedPlan && slices.ContainsFunc(names, module.IsStackSettings) {
 		if prog, diags := d.RootSettings(); diags.HasErrors() || prog.Encryption == nil {
 			d.OfStack()
@@ -98,7 +98,7 @@ func (d *Reader) encryptionOf(prog *program.Program, inputs map[string]module.Va
 	if b := prog.Encryption; b != nil {
 		config, diags = encryption.Decode(b.Body, b.Range)
 	}
-	if text := strings.TrimSpace(d.Environ[EncryptionVariable]); text != "" {
+	if text := strings.TrimSpace(d.Place.Environ[EncryptionVariable]); text != "" {
 		over, more := encryptionIn(prog, text)
 		diags.Append(more)
 		config = encryption.Merge(config, over)
@@ -113,7 +113,7 @@ func (d *Reader) encryptionOf(prog *program.Program, inputs map[string]module.Va
 	}
 	all, more := encryption.New(config, func(expr hcl.Expression, vars map[string]cty.Value) (cty.Value, diag.List) {
 		return evaluateSecret(frame, expr, vars)
-	}, runForKeys, kms.All(d.StorageEnv()))
+	}, runForKeys, kms.All(d.Place.StorageEnv()))
 	return all, append(diags, more...)
 }
 

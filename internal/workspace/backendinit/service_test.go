@@ -51,10 +51,10 @@ func TestServiceInputs(t *testing.T) {
 	if in, said := ask(true); len(in) != 1 || said != "" {
 		t.Errorf("before init: %v %s", in, said)
 	}
-	if err := d.Memory().SetBackend(record); err != nil {
+	if err := d.Place.Memory().SetBackend(record); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Memory().SetWorkspace("net"); err != nil {
+	if err := d.Place.Memory().SetWorkspace("net"); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.CreateWorkspace(t.Context(), "net"); err != nil {

@@ -30,9 +30,9 @@ func New(ctx context.Context, p *environment.Place) (*Reader, diag.List) {
 	}
 	read := func(dir string) (map[string]cty.Value, error) {
 		there := backendinit.New(p.In(dir))
-		defer there.Close()
+		defer there.Place.Close()
 		there.OfStack()
-		values, diags := (&statemgr.Keeper{Reader: there}).Published(ctx)
+		values, diags := statemgr.New(there).Published(ctx)
 		return values, diags.Err()
 	}
 	return &Reader{

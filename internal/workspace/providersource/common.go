@@ -39,7 +39,7 @@ func (c *Common) fill(d *Supplier, late *Late, reqs install.Requirements) (*supp
 		c.supply = s
 		if s.catalog != nil {
 			c.keeper = providerpool.New(s.catalog, c.limit)
-			c.base.OnClose(func() {
+			c.base.place.OnClose(func() {
 				c.keeper.Close()
 				s.catalog.Close()
 			})
@@ -49,13 +49,13 @@ func (c *Common) fill(d *Supplier, late *Late, reqs install.Requirements) (*supp
 		return c.supply, c.supply.diags
 	}
 	diags := slices.Clone(c.supply.diags)
-	_, more := install.Locate(d.Memory().Providers(), c.supply.locks, reqs, c.supply.external, c.supply.verified)
+	_, more := install.Locate(d.place.Memory().Providers(), c.supply.locks, reqs, c.supply.external, c.supply.verified)
 	c.supply.verified.Save()
 	diags.Append(more)
 	if d.guest == nil {
 		inside := d.inside()
 		d.guest = c.keeper.Enter(func(p addr.Provider) bool { return inside[p] != nil })
-		d.OnClose(d.guest.Leave)
+		d.place.OnClose(d.guest.Leave)
 	}
 	late.set(d.guest)
 	return c.supply, diags

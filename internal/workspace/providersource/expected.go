@@ -14,7 +14,7 @@ import (
 
 // noted is where the providers are noted that the last run had something to do for. It only
 // reports which ones to start early, so nothing hangs on it.
-func (d *Supplier) noted() string { return filepath.Join(d.DataDir(), "started.json") }
+func (d *Supplier) noted() string { return filepath.Join(d.place.DataDir(), "started.json") }
 
 // expected are the installed providers that the last run asked for; all of them
 // where nothing is known of such a run.

@@ -14,21 +14,21 @@ import (
 
 // Fetching is what fetching packages of providers begins with.
 func (d *Supplier) Fetching(reqs install.Requirements) (install.Options, diag.List) {
-	config, environment, diags := d.UserSettings()
-	locks, more := d.Locks()
+	config, environment, diags := d.place.UserSettings()
+	locks, more := d.place.Locks()
 	diags.Append(more)
 	return install.Options{
 		Locks:        locks,
 		Requirements: reqs,
-		Registry:     d.Dialect.Registry(),
+		Registry:     d.place.Dialect.Registry(),
 		Config:       config,
-		Tokens:       cliconfig.NewCredentials(config, environment.PluginDirs(d.OriginalDir)),
-		Implied:      environment.PluginDirs(d.Dir),
-		HTTP:         useragent.Default(d.Getenv),
+		Tokens:       cliconfig.NewCredentials(config, environment.PluginDirs(d.place.OriginalDir)),
+		Implied:      environment.PluginDirs(d.place.Dir),
+		HTTP:         useragent.Default(d.place.Getenv),
 		Login: func(ctx context.Context, from ociregistry.Repository) (ociregistry.Login, error) {
 			return config.ContainerLogin(ctx, environment, from)
 		},
-		Silence: d.Silence(),
+		Silence: d.place.Silence(),
 	}, diags
 }
 
@@ -37,7 +37,7 @@ func (d *Supplier) Installing(reqs install.Requirements) (install.Options, diag.
 	o, diags := d.Fetching(reqs)
 	sources, more := d.ProviderSources(o.Config)
 	diags.Append(more)
-	o.Dir, o.External = d.Memory().Providers(), sources.External
+	o.Dir, o.External = d.place.Memory().Providers(), sources.External
 	o.Builtin = map[addr.Provider]bool{builtin.Address: true}
 	return o, diags
 }

@@ -57,7 +57,7 @@ func (k *Kept) close() {
 // they can be others from one moment to the next, or log to somewhere of this run.
 func (k *Kept) lends(d *Supplier, s *supply, c *Late) bool {
 	return k != nil && s.catalog != nil && c.guard == nil && len(s.reattach)+len(s.overrides) == 0 &&
-		d.Environ["TF_LOG"]+d.Environ["TF_LOG_PROVIDER"] == ""
+		d.place.Environ["TF_LOG"]+d.place.Environ["TF_LOG_PROVIDER"] == ""
 }
 
 // lend is the catalog of an operation: what is kept, if it was made from the same.
@@ -76,18 +76,18 @@ func (k *Kept) lend(d *Supplier, s *supply) provider.Catalog {
 	}
 	if d.guest == nil {
 		d.guest = k.keeper.Enter(func(addr.Provider) bool { return false })
-		d.OnClose(d.guest.Leave)
+		d.place.OnClose(d.guest.Leave)
 	}
 	return partly{own: s.catalog, kept: d.guest, installed: s.installed}
 }
 
 // made is everything that processes of providers are made from.
 func (d *Supplier) made(s *supply) (string, error) {
-	dir, err := filepath.Abs(d.Path("."))
+	dir, err := filepath.Abs(d.place.Path("."))
 	if err != nil {
 		return "", err
 	}
-	all := []string{dir, d.Dialect.String()}
+	all := []string{dir, d.place.Dialect.String()}
 	for p, path := range s.installed {
 		hash, err := s.verified.Hash(filepath.Dir(path))
 		if err != nil {
@@ -96,7 +96,7 @@ func (d *Supplier) made(s *supply) (string, error) {
 		all = append(all, p.String()+" "+path+" "+hash)
 	}
 	slices.Sort(all)
-	for _, variable := range d.Environment() { // in order
+	for _, variable := range d.place.Environment() { // in order
 		if name, _, _ := strings.Cut(variable, "="); name != "_" && name != "SHLVL" && name != "OLDPWD" {
 			all = append(all, variable)
 		}

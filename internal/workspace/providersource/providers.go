@@ -37,7 +37,7 @@ func (d *Supplier) ProviderSources(config *cliconfig.Config) (Sources, diag.List
 	var s Sources
 	var diags diag.List
 	var err error
-	if s.reattach, err = plugin.ParseReattach(d.Environ[plugin.ReattachEnv], d.Dialect.Registry()); err != nil {
+	if s.reattach, err = plugin.ParseReattach(d.place.Environ[plugin.ReattachEnv], d.place.Dialect.Registry()); err != nil {
 		diags.Add(diag.BadOption.As("Invalid "+plugin.ReattachEnv).New(diag.Error, "%s.", err))
 	}
 	if config.Installation != nil {
@@ -45,13 +45,13 @@ func (d *Supplier) ProviderSources(config *cliconfig.Config) (Sources, diag.List
 		s.overrides, more = install.Overrides(config.Installation.Overrides)
 		diags.Append(more)
 	}
-	if len(d.Attached) > 0 {
-		all := maps.Clone(d.Attached)
+	if len(d.place.Attached) > 0 {
+		all := maps.Clone(d.place.Attached)
 		maps.Copy(all, s.reattach)
 		s.reattach = all
 	}
 	s.External = map[addr.Provider]bool{}
-	for p := range d.Inside {
+	for p := range d.place.Inside {
 		s.External[p] = true
 	}
 	for p := range s.reattach {
@@ -170,16 +170,16 @@ func (c *Late) Start(ctx context.Context, p addr.Provider) (provider.Provider, d
 // inside are the providers that run within this process.
 func (d *Supplier) inside() map[addr.Provider]plugin.Builtin {
 	all := map[addr.Provider]plugin.Builtin{builtin.Address: d.builtin}
-	maps.Copy(all, d.Inside)
+	maps.Copy(all, d.place.Inside)
 	return all
 }
 
 func (d *Supplier) builtin() (provider.Provider, *provider.Schemas) {
 	o := builtin.Options{
 		Backends: backends.All(),
-		Decrypt:  d.DecryptRemote,
-		Env:      d.StorageEnv(),
-		Store:    d.Dialect == dialect.Terraform,
+		Decrypt:  d.settings.DecryptRemote,
+		Env:      d.place.StorageEnv(),
+		Store:    d.place.Dialect == dialect.Terraform,
 	}
 	return builtin.New(o), builtin.Schemas(o)
 }
@@ -187,14 +187,14 @@ func (d *Supplier) builtin() (provider.Provider, *provider.Schemas) {
 // pluginCommand is how plugins are run.
 func (d *Supplier) pluginCommand() plugin.Command {
 	log, level := d.pluginLog()
-	timeout, _, _ := d.CallLimits() // an apply reports what is wrong with the variables
-	return plugin.Command{CallTimeout: timeout, Env: d.Environment(), Dir: d.ProcessDir(), Log: log, LogLevel: level, EngineVersion: d.Dialect.Version()}
+	timeout, _, _ := d.place.CallLimits() // an apply reports what is wrong with the variables
+	return plugin.Command{CallTimeout: timeout, Env: d.place.Environment(), Dir: d.place.ProcessDir(), Log: log, LogLevel: level, EngineVersion: d.place.Dialect.Version()}
 }
 
 // pluginLog is where plugins log to: nowhere unless TF_LOG asks for it.
 func (d *Supplier) pluginLog() (io.Writer, string) {
-	level := strings.ToUpper(d.Environ["TF_LOG"])
-	if v := d.Environ["TF_LOG_PROVIDER"]; v != "" {
+	level := strings.ToUpper(d.place.Environ["TF_LOG"])
+	if v := d.place.Environ["TF_LOG_PROVIDER"]; v != "" {
 		level = strings.ToUpper(v)
 	}
 	switch level {
@@ -202,19 +202,19 @@ func (d *Supplier) pluginLog() (io.Writer, string) {
 	case "", "OFF":
 		return nil, ""
 	default:
-		d.Problem(diag.BadOption.As("Invalid log level").Warnings("%q is none of the levels that TF_LOG and TF_LOG_PROVIDER take: TRACE, DEBUG, INFO, WARN, ERROR, JSON and OFF. Everything is logged.", level))
+		d.place.Problem(diag.BadOption.As("Invalid log level").Warnings("%q is none of the levels that TF_LOG and TF_LOG_PROVIDER take: TRACE, DEBUG, INFO, WARN, ERROR, JSON and OFF. Everything is logged.", level))
 		level = "TRACE"
 	}
-	path := d.Environ["TF_LOG_PATH"]
+	path := d.place.Environ["TF_LOG_PATH"]
 	if path == "" {
-		return d.hiding(d.Log), level
+		return d.hiding(d.place.Log), level
 	}
-	file, err := os.OpenFile(d.Path(path), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(d.place.Path(path), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		d.Problem(diag.BadOption.As("Failed to open the log").Warnings("TF_LOG_PATH names %q, which can't be opened: %s. The log goes to standard error.", path, diag.Cause(err)))
-		return d.hiding(d.Log), level
+		d.place.Problem(diag.BadOption.As("Failed to open the log").Warnings("TF_LOG_PATH names %q, which can't be opened: %s. The log goes to standard error.", path, diag.Cause(err)))
+		return d.hiding(d.place.Log), level
 	}
-	d.OnClose(func() { file.Close() })
+	d.place.OnClose(func() { file.Close() })
 	return d.hiding(file), level
 }
 
@@ -223,7 +223,7 @@ func (d *Supplier) hiding(log io.Writer) io.Writer {
 	if log == nil {
 		return nil
 	}
-	return &secret.Lines{Known: d.Secrets, To: log}
+	return &secret.Lines{Known: d.place.Secrets, To: log}
 }
 
 // Providers lists the providers that a configuration needs.

@@ -22,16 +22,21 @@ import (
 	"weir.dev/weir/internal/provider/providerpool"
 	"weir.dev/weir/internal/provider/schemacache"
 	"weir.dev/weir/internal/workspace/backendinit"
+	"weir.dev/weir/internal/workspace/environment"
 )
 
 // A Supplier finds the providers of a directory.
 type Supplier struct {
-	*backendinit.Reader
-	common *Common
-	guest  *providerpool.Guest
+	place    *environment.Place
+	settings *backendinit.Reader
+	common   *Common
+	guest    *providerpool.Guest
 	// Kept has what operations that follow one another leave to the next; nil for nothing.
 	Kept *Kept
 }
+
+// New has the providers of a directory with these settings.
+func New(r *backendinit.Reader) *Supplier { return &Supplier{place: r.Place, settings: r} }
 
 // A supply is where the providers of a run come from: a catalog of all that
 // are locked, installed and as they should be.
@@ -49,7 +54,7 @@ type supply struct {
 
 // External are the providers that aren't released ones, as far as the settings can be read.
 func (d *Supplier) External() map[addr.Provider]bool {
-	config, _, _ := d.UserSettings()
+	config, _, _ := d.place.UserSettings()
 	sources, _ := d.ProviderSources(config) // who uses them reports what is wrong
 	return sources.External
 }
@@ -58,15 +63,15 @@ func (d *Supplier) External() map[addr.Provider]bool {
 // packages, and can be done beside other work; it prints nothing.
 func (d *Supplier) supplied() (s *supply, complete func()) {
 	s = &supply{}
-	config, _, diags := d.UserSettings()
+	config, _, diags := d.place.UserSettings()
 	sources, more := d.ProviderSources(config)
 	diags.Append(more)
 	s.diags, s.external, s.reattach, s.overrides = diags, sources.External, sources.reattach, sources.overrides
 	command := d.pluginCommand()
-	dir, noted := d.Memory().Providers(), filepath.Join(d.DataDir(), "verified.json")
+	dir, noted := d.place.Memory().Providers(), filepath.Join(d.place.DataDir(), "verified.json")
 	return s, func() {
 		var more diag.List
-		s.locks, more = d.Locks()
+		s.locks, more = d.place.Locks()
 		s.diags.Append(more)
 		if s.diags.HasErrors() {
 			return
@@ -106,7 +111,7 @@ func (d *Supplier) Warm(ctx context.Context, c *Late) {
 		<-ready
 		return s
 	}
-	d.OnClose(func() {
+	d.place.OnClose(func() {
 		s := c.early()
 		if s.catalog == nil {
 			return
@@ -134,7 +139,7 @@ func (d *Supplier) FillFound(c *Late, reqs install.Requirements) ([]addr.Provide
 		return nil, diags
 	}
 	some := found{Catalog: s.catalog, absent: map[addr.Provider]bool{}}
-	there, _ := install.Locate(d.Memory().Providers(), s.locks, reqs, s.external, s.verified)
+	there, _ := install.Locate(d.place.Memory().Providers(), s.locks, reqs, s.external, s.verified)
 	var list []addr.Provider
 	for _, p := range slices.SortedFunc(maps.Keys(reqs), addr.Provider.Compare) {
 		if there[p] == "" && !p.IsBuiltin() && !s.external[p] {
@@ -186,8 +191,8 @@ func (f found) Start(ctx context.Context, p addr.Provider) (provider.Provider, d
 }
 
 func (d *Supplier) fill(c *Late, reqs install.Requirements) (*supply, diag.List) {
-	if d.Catalog != nil {
-		c.set(d.Catalog)
+	if d.place.Catalog != nil {
+		c.set(d.place.Catalog)
 		return nil, nil
 	}
 	if d.common != nil {
@@ -201,14 +206,14 @@ func (d *Supplier) fill(c *Late, reqs install.Requirements) (*supply, diag.List)
 		s, complete = d.supplied()
 		complete()
 		if s.catalog != nil {
-			d.OnClose(func() { s.catalog.Close() })
+			d.place.OnClose(func() { s.catalog.Close() })
 		}
 	}
 	diags := s.diags
 	if s.catalog == nil {
 		return s, diags
 	}
-	_, more := install.Locate(d.Memory().Providers(), s.locks, reqs, s.external, s.verified)
+	_, more := install.Locate(d.place.Memory().Providers(), s.locks, reqs, s.external, s.verified)
 	s.verified.Save()
 	diags.Append(more)
 	s.catalog.Release(func(p addr.Provider) bool {
@@ -238,14 +243,14 @@ type schemaMemory struct {
 // schemaMemory is where schemas are kept: in the user's directory of caches, for all
 // configurations, or without one with the data of this one.
 func (d *Supplier) schemaMemory(s *supply) schemaMemory {
-	dir := d.Environ["XDG_CACHE_HOME"]
-	if home := cmp.Or(d.Environ["HOME"], d.Home); !filepath.IsAbs(dir) && home != "" {
+	dir := d.place.Environ["XDG_CACHE_HOME"]
+	if home := cmp.Or(d.place.Environ["HOME"], d.place.Home); !filepath.IsAbs(dir) && home != "" {
 		dir = filepath.Join(home, ".cache")
 	}
 	if dir = filepath.Join(dir, "weir"); !filepath.IsAbs(dir) {
-		dir = d.DataDir()
+		dir = d.place.DataDir()
 	}
-	return schemaMemory{schemacache.Cache{Dir: filepath.Join(dir, "schemas")}, s, switches(d.Environ)}
+	return schemaMemory{schemacache.Cache{Dir: filepath.Join(dir, "schemas")}, s, switches(d.place.Environ)}
 }
 
 // switches are the variables of an environment that turn something on or off, but

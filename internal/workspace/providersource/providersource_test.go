@@ -64,7 +64,7 @@ func TestSwitches(t *testing.T) {
 // installed; without a run, or with a note that can't be read, all that is installed.
 func TestExpected(t *testing.T) {
 	dir := t.TempDir()
-	d := &Supplier{Reader: &backendinit.Reader{Place: environment.New(environment.Options{Dir: dir, Environ: map[string]string{"TF_DATA_DIR": dir}})}}
+	d := New(backendinit.New(environment.New(environment.Options{Dir: dir, Environ: map[string]string{"TF_DATA_DIR": dir}})))
 	name := func(s string) addr.Provider {
 		p, err := addr.OpenTofu.ParseProvider("x/" + s)
 		if err != nil {

@@ -31,16 +31,16 @@ var OneState = diag.Code{Name: "one-state-only", Summary: "The backend has one s
 // of its name: where the settings of the stack say, and else in parts in the directory.
 // A backend without workspaces has the state of the only deployment.
 func (d *Keeper) StackBackend(deployments ...string) (*statebackend.Backend, diag.List) {
-	inputs, diags := d.Inputs(d.SettingsVars)
-	prog, more := d.RootSettings()
+	inputs, diags := d.place.Inputs(d.place.SettingsVars)
+	prog, more := d.settings.RootSettings()
 	if diags.Append(more); diags.HasErrors() {
 		return nil, diags
 	}
-	record, err := d.Record().Backend()
+	record, err := d.settings.Record().Backend()
 	if prog.Backend == nil && record == nil && err == nil {
-		return d.Unconfigured(nil), append(diags, d.Encrypt(prog, inputs)...)
+		return d.Unconfigured(nil), append(diags, d.settings.Encrypt(prog, inputs)...)
 	}
-	b, more := d.InitializedBackend(prog, inputs)
+	b, more := d.settings.InitializedBackend(prog, inputs)
 	if diags.Append(more); b == nil || diags.HasErrors() {
 		return nil, diags
 	}
@@ -50,10 +50,10 @@ func (d *Keeper) StackBackend(deployments ...string) (*statebackend.Backend, dia
 
 // Unconfigured is where states are when no setting says anything.
 func (d *Keeper) Unconfigured(prog *program.Program) *statebackend.Backend {
-	if d.IsStack() {
-		return &statebackend.Backend{Backend: shardedstate.Backend{Dir: d.Path(shardedstate.Dir), Disk: d.StateDisk}, Kind: "stack", Config: cty.EmptyObjectVal}
+	if d.settings.IsStack() {
+		return &statebackend.Backend{Backend: shardedstate.Backend{Dir: d.place.Path(shardedstate.Dir), Disk: d.place.StateDisk}, Kind: "stack", Config: cty.EmptyObjectVal}
 	}
-	return d.Opener().Local(prog)
+	return d.settings.Opener().Local(prog)
 }
 
 // ForDeployments is a backend with the states of deployments.
@@ -141,19 +141,19 @@ func (d *Keeper) Make(ctx context.Context, b *statebackend.Backend, deployment s
 // declared is the backend that the settings of the stack declare, also where the
 // directory wasn't initialized with it: others only read there.
 func (d *Keeper) declared() (*statebackend.Backend, diag.List) {
-	prog, diags := d.RootSettings()
-	record, err := d.Record().Backend()
+	prog, diags := d.settings.RootSettings()
+	record, err := d.settings.Record().Backend()
 	if diags.HasErrors() || prog.Backend == nil || record != nil || err != nil {
 		b, more := d.StackBackend()
 		return b, append(diags, more...)
 	}
-	inputs, diags := d.Inputs(d.SettingsVars)
-	diags.Append(d.Encrypt(prog, inputs))
-	want, more := d.Opener().Declare(prog, d.BackendSettings(prog, inputs), nil)
+	inputs, diags := d.place.Inputs(d.place.SettingsVars)
+	diags.Append(d.settings.Encrypt(prog, inputs))
+	want, more := d.settings.Opener().Declare(prog, d.settings.BackendSettings(prog, inputs), nil)
 	if diags.Append(more); diags.HasErrors() {
 		return nil, diags
 	}
-	b, _, more := d.Opener().Declared(want, prog)
+	b, _, more := d.settings.Opener().Declared(want, prog)
 	return b, append(diags, more...)
 }
 
@@ -173,7 +173,7 @@ func (d *Keeper) publishedIn(ctx context.Context, b *statebackend.Backend) (map[
 		if diags.HasErrors() {
 			return nil, diags
 		}
-		values, err := remoteoutputs.Read(d.Path("."), seals)
+		values, err := remoteoutputs.Read(d.place.Path("."), seals)
 		if err != nil {
 			return nil, append(diags, diag.StateUnreadable.List("%s.", err)...)
 		}
@@ -193,7 +193,7 @@ func (d *Keeper) Publish(ctx context.Context, b *statebackend.Backend, values ma
 		if diags.HasErrors() {
 			return false, diags
 		}
-		changed, err := remoteoutputs.Write(d.Path("."), values, seals)
+		changed, err := remoteoutputs.Write(d.place.Path("."), values, seals)
 		if err != nil {
 			diags.Add(diag.Unwritable.As("Failed to publish outputs").New(diag.Error, "%s.", err))
 		}

@@ -11,7 +11,7 @@ import (
 // what is offered while a command line is typed. Where there are problems, nothing is offered.
 
 func (d *Keeper) near() *statebackend.Backend {
-	if b, diags := d.CurrentBackend(); b != nil && !diags.HasErrors() && b.Kind == "local" {
+	if b, diags := d.settings.CurrentBackend(); b != nil && !diags.HasErrors() && b.Kind == "local" {
 		return b
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/workspace/backendinit"
+	"weir.dev/weir/internal/workspace/environment"
 	"weir.dev/weir/internal/workspace/lockedstate"
 	"weir.dev/weir/internal/workspace/statebackend"
 )
@@ -31,16 +32,22 @@ type Options struct {
 }
 
 // A Keeper has the states of a directory.
-type Keeper struct{ *backendinit.Reader }
+type Keeper struct {
+	place    *environment.Place
+	settings *backendinit.Reader
+}
+
+// New has the states of a directory with these settings.
+func New(r *backendinit.Reader) *Keeper { return &Keeper{place: r.Place, settings: r} }
 
 // State opens the state of the selected workspace, locks it for the operation of
 // that name and reads it.
 func (d *Keeper) State(ctx context.Context, o Options, operation string) (*lockedstate.Claimed, diag.List) {
-	b, diags := d.CurrentBackend()
+	b, diags := d.settings.CurrentBackend()
 	if b == nil {
 		return nil, diags
 	}
-	name, more := d.Workspace()
+	name, more := d.place.Workspace()
 	if diags.Append(more); more.HasErrors() {
 		return nil, diags
 	}
@@ -58,7 +65,7 @@ func (d *Keeper) StateIn(ctx context.Context, b *statebackend.Backend, workspace
 	if diags.Append(more); s == nil || diags.HasErrors() {
 		return nil, diags
 	}
-	if problems := d.Aside(s.Read(ctx)); !o.Unread || !problems.HasErrors() {
+	if problems := d.place.Aside(s.Read(ctx)); !o.Unread || !problems.HasErrors() {
 		diags.Append(problems)
 	}
 	if diags.HasErrors() {
@@ -71,7 +78,7 @@ func (d *Keeper) StateIn(ctx context.Context, b *statebackend.Backend, workspace
 // Present reads the state of the selected workspace without locking it: it can't be
 // changed.
 func (d *Keeper) Present(ctx context.Context, o Options) (*lockedstate.Session, diag.List) {
-	b, diags := d.CurrentBackend()
+	b, diags := d.settings.CurrentBackend()
 	if b == nil {
 		return nil, diags
 	}
@@ -81,7 +88,7 @@ func (d *Keeper) Present(ctx context.Context, o Options) (*lockedstate.Session, 
 
 // PresentSelected is Present for another backend.
 func (d *Keeper) PresentSelected(ctx context.Context, b *statebackend.Backend, o Options) (*lockedstate.Session, diag.List) {
-	name, diags := d.Workspace()
+	name, diags := d.place.Workspace()
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -94,7 +101,7 @@ func (d *Keeper) PresentIn(ctx context.Context, b *statebackend.Backend, workspa
 	if s == nil || diags.HasErrors() {
 		return nil, diags
 	}
-	if diags.Append(d.Aside(s.Read(ctx))); diags.HasErrors() {
+	if diags.Append(d.place.Aside(s.Read(ctx))); diags.HasErrors() {
 		return nil, diags
 	}
 	return s, diags
@@ -103,7 +110,7 @@ func (d *Keeper) PresentIn(ctx context.Context, b *statebackend.Backend, workspa
 // OpenSelected finds the state of the selected workspace. It takes no lock and
 // reads nothing.
 func (d *Keeper) OpenSelected(b *statebackend.Backend, o Options) (*lockedstate.Session, diag.List) {
-	name, diags := d.Workspace()
+	name, diags := d.place.Workspace()
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -125,7 +132,7 @@ func (d *Keeper) OpenState(b *statebackend.Backend, workspace string, o Options)
 func (d *Keeper) Lock(ctx context.Context, s *lockedstate.Session, operation string, o Options) (*lockedstate.Claimed, diag.List) {
 	l, diags := s.Lock(ctx, operation, o.Locking)
 	if l != nil {
-		d.OnClose(l.Unlock)
+		d.place.OnClose(l.Unlock)
 	}
 	return l, diags
 }
@@ -145,27 +152,27 @@ const leastInterval = 20 * time.Second
 func (d *Keeper) SessionOptions(b *statebackend.Backend, o Options) (lockedstate.Options, diag.List) {
 	seals, diags := d.seals()
 	options := lockedstate.Options{
-		Disk: d.StateDisk, Processes: d.Processes,
+		Disk: d.place.StateDisk, Processes: d.place.Processes,
 		Seals:    seals,
 		Memory:   b.Memory,
 		Files:    o.Files,
-		DataDir:  d.DataDir(),
-		Dir:      d.Dir,
-		Now:      d.Now,
-		Random:   d.Random,
-		Who:      d.Who,
-		Saving:   d.Saving,
+		DataDir:  d.place.DataDir(),
+		Dir:      d.place.Dir,
+		Now:      d.place.Now,
+		Random:   d.place.Random,
+		Who:      d.place.Who,
+		Saving:   d.place.Saving,
 		Damaged:  o.Damaged,
-		Program:  d.Program,
-		Command:  d.Command,
-		Version:  d.Dialect.Version(),
-		Registry: d.Dialect.Registry(),
-		Notice:   d.Notice,
-		Problem:  d.Problem,
-		Memo:     d.Memo,
-		Notes:    d.Notes,
+		Program:  d.place.Program,
+		Command:  d.place.Command,
+		Version:  d.place.Dialect.Version(),
+		Registry: d.place.Dialect.Registry(),
+		Notice:   d.place.Notice,
+		Problem:  d.place.Problem,
+		Memo:     d.place.Memo,
+		Notes:    d.place.Notes,
 	}
-	if n, err := strconv.Atoi(d.Environ["TF_STATE_PERSIST_INTERVAL"]); err == nil && n > 0 {
+	if n, err := strconv.Atoi(d.place.Environ["TF_STATE_PERSIST_INTERVAL"]); err == nil && n > 0 {
 		options.Interval = max(time.Duration(n)*time.Second, leastInterval)
 	}
 	return options, diags
@@ -173,6 +180,6 @@ func (d *Keeper) SessionOptions(b *statebackend.Backend, o Options) (lockedstate
 
 // seals is how states are encrypted.
 func (d *Keeper) seals() (encryption.State, diag.List) {
-	all, diags := d.Encryption()
+	all, diags := d.settings.Encryption()
 	return all.State(), diags
 }

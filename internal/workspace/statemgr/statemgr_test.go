@@ -16,7 +16,7 @@ func TestInterval(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"": 0, "40": 40 * time.Second, "5": 20 * time.Second, "x": 0, "-3": 0,
 	} {
-		k := &Keeper{backendinit.New(environment.New(environment.Options{Environ: map[string]string{"TF_STATE_PERSIST_INTERVAL": text}}))}
+		k := New(backendinit.New(environment.New(environment.Options{Environ: map[string]string{"TF_STATE_PERSIST_INTERVAL": text}})))
 		o, diags := k.SessionOptions(&statebackend.Backend{Backend: inmem.New()}, Options{})
 		if diags.HasErrors() || o.Interval != want {
 			t.Errorf("%q: %v, %v; want %v", text, o.Interval, diags.Err(), want)

@@ -18,12 +18,12 @@ func (d *Keeper) Workspaces(ctx context.Context) (names []string, current string
 	if diags.HasErrors() {
 		return nil, "", diags
 	}
-	current, more := d.Workspace()
+	current, more := d.place.Workspace()
 	return names, current, append(diags, more...)
 }
 
 func (d *Keeper) workspaces(ctx context.Context) (*statebackend.Backend, []string, diag.List) {
-	b, diags := d.CurrentBackend()
+	b, diags := d.settings.CurrentBackend()
 	if b == nil || diags.HasErrors() {
 		return nil, nil, diags
 	}
@@ -36,7 +36,7 @@ func (d *Keeper) workspaces(ctx context.Context) (*statebackend.Backend, []strin
 
 // selectable rejects names that can't be, and selecting at all while the environment decides.
 func (d *Keeper) selectable(name string) diag.List {
-	if given := d.Getenv("TF_WORKSPACE"); given != "" && given != name {
+	if given := d.place.Getenv("TF_WORKSPACE"); given != "" && given != name {
 		return diag.BadWorkspace.As("The selected workspace is overridden using the TF_WORKSPACE environment variable").List("To select a workspace, change or unset that variable.")
 	}
 	if !environment.ValidWorkspace(name) {
@@ -46,7 +46,7 @@ func (d *Keeper) selectable(name string) diag.List {
 }
 
 func (d *Keeper) chooseWorkspace(name string) diag.List {
-	if err := d.Memory().SetWorkspace(name); err != nil {
+	if err := d.place.Memory().SetWorkspace(name); err != nil {
 		return diag.StateUnreadable.As("Failed to select workspace").List("%s.", err)
 	}
 	return nil
@@ -63,7 +63,7 @@ func (d *Keeper) NewWorkspace(ctx context.Context, name, from string, o Options)
 		return diags
 	}
 	if slices.Contains(names, name) {
-		return append(diags, diag.BadWorkspace.As("Workspace \""+name+"\" already exists").List("Use \"%s workspace select %s\" to switch to it.", d.Program, name)...)
+		return append(diags, diag.BadWorkspace.As("Workspace \""+name+"\" already exists").List("Use \"%s workspace select %s\" to switch to it.", d.place.Program, name)...)
 	}
 	if err := b.CreateWorkspace(ctx, name); err != nil {
 		return append(diags, diag.StateUnreadable.As("Failed to create workspace").List("%s.", err)...)
@@ -79,11 +79,11 @@ func (d *Keeper) NewWorkspace(ctx context.Context, name, from string, o Options)
 
 // copyInto begins a workspace with a state from a file.
 func (d *Keeper) copyInto(ctx context.Context, b *statebackend.Backend, name, from string, o Options) diag.List {
-	data, err := d.ReadFile(from)
+	data, err := d.place.ReadFile(from)
 	if err != nil {
 		return diag.StateUnreadable.As("Failed to read the state to copy").List("%s: %s.", from, diag.Cause(err))
 	}
-	data, diags := d.OpenSealed(data)
+	data, diags := d.settings.OpenSealed(data)
 	if diags.HasErrors() {
 		return diags
 	}
@@ -123,7 +123,7 @@ func (d *Keeper) SelectWorkspace(ctx context.Context, name string, create bool) 
 	if diags.HasErrors() {
 		return WorkspaceSame, diags
 	}
-	current, more := d.Workspace()
+	current, more := d.place.Workspace()
 	if diags.Append(more); diags.HasErrors() {
 		return WorkspaceSame, diags
 	}
@@ -148,7 +148,7 @@ func (d *Keeper) SelectWorkspace(ctx context.Context, name string, create bool) 
 // DeleteWorkspace deletes a workspace with its state, which has to be empty unless forced. It
 // reports how many objects are left without management.
 func (d *Keeper) DeleteWorkspace(ctx context.Context, name string, force bool, o Options) (left int, diags diag.List) {
-	current, diags := d.Workspace()
+	current, diags := d.place.Workspace()
 	if diags.HasErrors() {
 		return 0, diags
 	}
@@ -161,7 +161,7 @@ func (d *Keeper) DeleteWorkspace(ctx context.Context, name string, force bool, o
 	}
 	switch {
 	case !slices.Contains(names, name):
-		diags.Add(WorkspaceMissing.As("Workspace \""+name+"\" doesn't exist.").New(diag.Error, "Use \"%s workspace list\" to see which there are.%s", d.Program, suggest.Ask(name, names)))
+		diags.Add(WorkspaceMissing.As("Workspace \""+name+"\" doesn't exist.").New(diag.Error, "Use \"%s workspace list\" to see which there are.%s", d.place.Program, suggest.Ask(name, names)))
 		return 0, diags
 	case name == current:
 		diags.Add(diag.BadWorkspace.As("Workspace \""+name+"\" is your active workspace.").New(diag.Error, "You cannot delete the currently active workspace. Please switch to another workspace and try again."))
@@ -176,7 +176,7 @@ func (d *Keeper) DeleteWorkspace(ctx context.Context, name string, force bool, o
 	s.Unlock() // it may be a file beside the state
 	if len(doubts) > 0 {
 		// Also with force: that says that what the state has is known to be left.
-		diags.Add(diag.InDoubt.New(diag.Error, "Workspace %q has %d objects in doubt: an earlier run may have created them, and only its journal knows, which would be deleted with the workspace. Select the workspace, then list and resolve them with:\n    %s recover", name, len(doubts), d.Program))
+		diags.Add(diag.InDoubt.New(diag.Error, "Workspace %q has %d objects in doubt: an earlier run may have created them, and only its journal knows, which would be deleted with the workspace. Select the workspace, then list and resolve them with:\n    %s recover", name, len(doubts), d.place.Program))
 		return 0, diags
 	}
 	if left > 0 && !force {

@@ -110,7 +110,7 @@ func (v *View) Check(ctx context.Context, dir string, ask bool) (*Checked, bool)
 		return nil, false
 	}
 	out := &Checked{Diags: absolute(dir, diags)}
-	for name := range d.Sources() {
+	for name := range d.Place.Sources() {
 		out.Files = append(out.Files, join(dir, name))
 	}
 	slices.Sort(out.Files)
@@ -122,7 +122,7 @@ func (v *View) directory(u *unit) *workspace.Directory {
 	o := v.Outside
 	o.Dir, o.OriginalDir, o.Unsaved = u.dir, u.dir, v.texts()
 	d := workspace.New(o)
-	d.Programs, d.Kept = &u.programs, &u.kept
+	d.Programs, d.Providers.Kept = &u.programs, &u.kept
 	return d
 }
 
