@@ -372,7 +372,7 @@ func (l *loader) evaluate(t *promise.Task, f *eval.Frame, c *program.Call, each 
 	var diags diag.List
 	request.Source, open, diags = static.Text(t, f, c, each, c.Source, "module source")
 	if request.Source == "" && !diags.HasErrors() {
-		diags.Add(static.NotKnown.Error(c.Source.Range(), "The module source must be a string that isn't empty or null."))
+		diags.Add(static.NotKnown.Error(c.Source.Range(), "The module source must be a string that isn't null."))
 	}
 	if c.Version != nil && !diags.HasErrors() {
 		var more diag.List

@@ -218,8 +218,8 @@ func Text(t *promise.Task, f *eval.Frame, c *program.Call, each *eval.Each, expr
 	if v.IsNull() {
 		return "", nil, diags
 	}
-	if v.Type() != cty.String {
-		diags.Add(NotKnown.As("Invalid "+what).Error(expr.Range(), "The %s must be a string.", what))
+	if v.Type() != cty.String || v.AsString() == "" {
+		diags.Add(NotKnown.As("Invalid "+what).Error(expr.Range(), "The %s must be a string that isn't empty.", what))
 		return "", nil, diags
 	}
 	return v.AsString(), nil, diags

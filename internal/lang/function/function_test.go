@@ -39,6 +39,7 @@ func testEnv(t testing.TB) Env {
 		"hello.txt":       "Hello, Wörld\n",
 		"binary.bin":      "\xff\xfe\x00",
 		"sub/a.txt":       "a",
+		"odd/[x].txt":     "x",
 		"sub/deep/b.txt":  "b",
 		"greet.tmpl":      "Hi ${name}!%{ for x in list } ${x}%{ endfor }",
 		"one.tmpl":        "${value}",

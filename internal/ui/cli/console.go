@@ -26,6 +26,7 @@ var consoleCommand = &command{
 		var f flags.Console
 		f.Register(fs)
 		flags.Input(fs, &e.input)
+		flags.UnusedTarget(fs)
 		return func(ctx context.Context, _ []string) int { return e.console(ctx, f) }
 	},
 }

@@ -23,6 +23,7 @@ var importCommand = &command{
 		flags.Input(fs, &e.input)
 		flags.RemoteVersion(fs)
 		flags.Parallelism(fs, &i.parallelism)
+		flags.UnusedTarget(fs)
 		fs.String("config", "", "")
 		fs.Bool("allow-missing-config", false, "")
 		return func(ctx context.Context, args []string) int { return i.run(ctx, e, [2]string{args[0], args[1]}) }

@@ -25,12 +25,13 @@ var testCommand = &command{
 	Name:     "test",
 	Synopsis: "Run tests of modules",
 	Long:     "Runs the test files beside the configuration and in the test directory. Each run plans or applies the module, or another one, and checks conditions on the result. At the end all created objects are destroyed.",
+	Max:      -1,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		t := &tester{env: e}
 		t.Register(fs)
 		t.env.registerTests(fs)
 		commands.RegisterJSON(fs, t.env.Screen)
-		return func(ctx context.Context, _ []string) int { return t.run(ctx) }
+		return func(ctx context.Context, args []string) int { return t.run(ctx, args) }
 	},
 }
 
@@ -45,9 +46,14 @@ type tester struct {
 	flags.Test
 }
 
-func (t *tester) run(ctx context.Context) int {
+// run carries out the tests. Arguments have no effect in OpenTofu and Terraform, so that scripts
+// with them succeed there; a user who names files needs to know.
+func (t *tester) run(ctx context.Context, args []string) int {
 	if code := t.env.Start(); code != 0 {
 		return code
+	}
+	if len(args) > 0 {
+		t.env.Diags(diag.BadOption.As("Arguments ignored").Warnings("The test command ignores %q and runs all tests. To run the tests of one file, use -filter=FILE.", args))
 	}
 	if diags := t.Check(); diags != nil {
 		return t.env.Diags(diags)

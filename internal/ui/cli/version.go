@@ -12,6 +12,7 @@ import (
 var versionCommand = &command{
 	Name:     "version",
 	Synopsis: "Show the current version",
+	Max:      -1, // OpenTofu and Terraform ignore arguments, too
 	Long:     "Prints the compatible version of OpenTofu or Terraform in the form that programs read. Then it prints the providers in the dependency lock file, and the version of weir.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		asJSON := fs.Bool("json", false, "Print a JSON object.")

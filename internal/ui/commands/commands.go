@@ -316,11 +316,24 @@ func kind(f *flag.Flag) string {
 	return "a whole number"
 }
 
+// unsupported are flags of OpenTofu and Terraform that weir lacks on purpose, of one command or of
+// all, and what serves instead.
+var unsupported = []struct{ command, name, instead string }{
+	{"", "policies", "Policies belong to HCP Terraform. To check a plan, save it with -out=FILE and pass the JSON of \"show -json FILE\" to a policy tool"},
+	{"test", "repair", "To destroy what earlier tests left, use -cleanup"},
+	{"refresh", "minimal-refresh", "The refresh command reads all objects. The plan command has -minimal-refresh"},
+}
+
 // nearestFlag is a sentence about the flag that was perhaps meant by one that doesn't exist.
 func nearestFlag(fs *flag.FlagSet, err error) string {
 	given, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !ok {
 		return ""
+	}
+	for _, f := range unsupported {
+		if f.name == given && (f.command == "" || f.command == fs.Name()) {
+			return ". " + f.instead
+		}
 	}
 	var names []string
 	fs.VisitAll(func(f *flag.Flag) {

@@ -27,6 +27,10 @@ func (c *Console) Register(fs *flag.FlagSet) {
 	c.Vars.Register(fs)
 }
 
+// UnusedTarget registers -target where Terraform accepts it and it has no effect, so that it may
+// stand in TF_CLI_ARGS.
+func UnusedTarget(fs *flag.FlagSet) { fs.Func("target", "", func(string) error { return nil }) }
+
 // Check reads the address.
 func (c *Console) Check() diag.List {
 	if c.scope == "" {

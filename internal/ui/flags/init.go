@@ -22,6 +22,7 @@ type Init struct {
 func (i *Init) Register(fs *flag.FlagSet) {
 	i.RegisterStates(fs)
 	RemoteVersion(fs)
+	UnusedTarget(fs)
 	fs.BoolVar(&i.Get, "get", true, "Don't fetch modules.")
 	fs.Var(&i.PluginDirs, "plugin-dir", "Install providers only from the mirror at `DIR`; repeatable.")
 	fs.StringVar(&i.LockMode, "lockfile", "", "Set the `MODE` of the dependency lock file; only readonly exists.")
