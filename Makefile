@@ -15,7 +15,7 @@ export CGO_ENABLED := 0
 # 2 MiB of memory and a millisecond of every start.
 export GOFLAGS := -trimpath -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help build figures reference man docs pictures demo examples fuzz race notice release-snapshot packages test unit libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules page vscode editors ci clean soak
+.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot packages test unit libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills temporal durable versus versus-histories aws-modules page vscode editors ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -232,6 +232,10 @@ bench: build temporal ## time bin/weir and compare with the goals; RUN=count pic
 	cd test/chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
 	python3 bench/suite.py -b $(CURDIR)/bin/weir --bare $(CURDIR)/bench/bare/bare --sim $(CURDIR)/.cache/sim $(if $(wildcard $(MIRROR)),--mirror $(MIRROR)) $(if $(wildcard $(AWS_MIRROR)/*/hashicorp/aws),--aws $(AWS_MIRROR) --smallaws $(CURDIR)/.cache/bin/smallaws) $(PEER:%=--peer %) $(if $(HUGE),--huge) $(if $(RECORD),--record) $(RUN:%='%')
 	$(if $(RECORD),bench/chart.py)
+
+CHECKOUT ?=
+changelog: ## compare docs/proofs/changelog.txt with clones of OpenTofu or Terraform, CHECKOUT='DIR DIR'; writes the table of docs/changelog-gate.md
+	go run ./test/changelog -page docs/changelog-gate.md $(abspath $(CHECKOUT))
 
 WORKLOADS ?= static:data:1000,4000 count:data:300,1000 modules:data:100,300 chain:data:500,1000 dense:data:100,200:-degree=50
 parity: build ## ask bin/weir what it accepts of what its peers do, for docs/parity.md

@@ -57,11 +57,12 @@ func (c *compiler) functionsOf(e *program.Expr) []string {
 // may refer to all that the program declares, outputs included, to the object
 // run, and to variables that only the test has.
 func TestCondition(p *program.Program, condition, message hcl.Expression, given func(variable string) bool) (*program.Condition, diag.List) {
-	c := &compiler{prog: p, functions: map[string]*program.ProviderFunction{}}
+	c := &compiler{prog: p, registry: p.Registry, functions: map[string]*program.ProviderFunction{}}
 	for _, f := range p.Functions {
 		c.functions[f.Full] = f
 	}
 	in := &scope{names: []string{"run"}, outputs: true, given: given}
 	out := &program.Condition{Condition: c.expr(condition, in), ErrorMessage: c.expr(message, in), Range: condition.Range()}
+	c.resolveFunctions()
 	return out, c.diags
 }

@@ -190,6 +190,9 @@ func (c *compiler) resolveProviders() {
 // resolveFunctions finds the providers behind the functions that are called.
 func (c *compiler) resolveFunctions() {
 	for _, f := range c.prog.Functions {
+		if f.Provider != (addr.Provider{}) {
+			continue // runs of tests share it
+		}
 		if c.prog.Requirements[f.LocalName] == nil && f.LocalName != "terraform" {
 			before := len(c.diags)
 			c.diags.Add(BadFunction.Error(f.Range, "Provider %q isn't among the required_providers of this module, so nobody knows whose function %q is. Add an entry for it.", f.LocalName, f.Full))

@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -93,6 +94,19 @@ func file(t *testing.T, content string) string {
 	return name
 }
 
+// loggedIn is a directory with what "aws login" stores of a session.
+func loggedIn(t *testing.T, session string) string {
+	t.Helper()
+	dir := t.TempDir()
+	name := fmt.Sprintf("%x.json", sha256.Sum256([]byte(session)))
+	token := `{"accessToken":{"accessKeyId":"login","secretAccessKey":"s","sessionToken":"t","accountId":"1","expiresAt":"2999-01-01T00:00:00Z"},
+		"tokenType":"aws_sigv4","refreshToken":"r","idToken":"i","clientId":"c","dpopKey":"k"}`
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func TestCredentials(t *testing.T) {
 	text := cty.StringVal
 	keys := map[string]cty.Value{"access_key": text("given"), "secret_key": text("s")}
@@ -133,6 +147,10 @@ func TestCredentials(t *testing.T) {
 		"token in the environment": {
 			env:  map[string]string{"AWS_ROLE_ARN": "arn:aws:iam::1:role/w", "AWS_ROLE_SESSION_NAME": "web", "AWS_WEB_IDENTITY_TOKEN_FILE": file(t, "jwt")},
 			want: []string{asWeb, "web-key GetCallerIdentity"}, who: "web-key",
+		},
+		"aws login": {
+			env:  map[string]string{"AWS_CONFIG_FILE": file(t, "[default]\nlogin_session = arn:aws:iam::1:user/u\n"), "AWS_LOGIN_CACHE_DIRECTORY": loggedIn(t, "arn:aws:iam::1:user/u")},
+			want: []string{"login GetCallerIdentity"}, who: "login",
 		},
 		"account": {values: with(keys, map[string]cty.Value{"skip_credentials_validation": cty.True, "allowed_account_ids": cty.SetVal([]cty.Value{text("123456789012")})}), want: []string{"given GetCallerIdentity"}, who: "given"},
 	} {
