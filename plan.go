@@ -305,7 +305,7 @@ func (p *Plan) Steps() []Step {
 
 // JSON is the plan as "weir show -json" prints it, in the format of other programs.
 func (p *Plan) JSON() ([]byte, error) {
-	return jsonplan.Marshal(p.made, p.config.Tree, engine.Edges(p.config, p.made), p.workspace.config.Dialect.Version())
+	return jsonplan.Marshal(p.made, p.config.Tree, engine.Edges(p.config, p.made), p.workspace.config.Dialect)
 }
 
 // An Explanation reports why an object is dealt with as it is.

@@ -141,7 +141,7 @@ func (e *env) showPlanFile(ctx context.Context, content planfile.Content, diags 
 		return e.Written(page.Plan(e.Out, content.Plan, page.Beside{Tree: tree, Edges: engine.Edges(loaded, content.Plan), Durations: e.directory.Place.Memory().Durations(), Took: steptimes.Read(e.directory.Place.Memory().LastApply(), content.Plan)}))
 	}
 	return e.Result("plan", func() ([]byte, error) {
-		return jsonplan.Marshal(content.Plan, tree, engine.Edges(loaded, content.Plan), e.Dialect.Version())
+		return jsonplan.Marshal(content.Plan, tree, engine.Edges(loaded, content.Plan), e.Dialect)
 	}, func() int {
 		code := e.Written(e.Plan(content.Plan))
 		if g := content.Plan.Graph; code == 0 && (o.WantsSteps() || o.Steps == nil && g != nil && len(g.Steps) > 0) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/ui/view/jsonplan"
 )
@@ -28,7 +29,7 @@ func BenchmarkPlan(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("json/%d", n), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := jsonplan.Marshal(p, nil, nil, "1.12.0"); err != nil {
+				if _, err := jsonplan.Marshal(p, nil, nil, dialect.OpenTofu); err != nil {
 					b.Fatal(err)
 				}
 			}

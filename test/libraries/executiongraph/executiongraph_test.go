@@ -9,6 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/testing/simtest"
@@ -54,7 +55,7 @@ func TestSchema(t *testing.T) {
 			if diags.HasErrors() {
 				break
 			}
-			text, err := jsonplan.Marshal(p, config.Tree, engine.Edges(config, p), "0")
+			text, err := jsonplan.Marshal(p, config.Tree, engine.Edges(config, p), dialect.OpenTofu)
 			if err != nil {
 				t.Fatal(err)
 			}

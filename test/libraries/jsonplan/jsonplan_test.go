@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/lang/program"
@@ -101,7 +102,7 @@ func TestMarshalIsReadable(t *testing.T) {
 	tree := &program.Tree{Program: &program.Program{Variables: []*program.Variable{
 		{Name: "v", Default: cty.StringVal("d")}, {Name: "other", Default: cty.NumberIntVal(3)}, {Name: "e", Ephemeral: true, Default: cty.StringVal("ephemeral value")},
 	}}}
-	text, err := jsonplan.Marshal(example(t), tree, nil, "1.12.0")
+	text, err := jsonplan.Marshal(example(t), tree, nil, dialect.OpenTofu)
 	if err != nil {
 		t.Fatal(err)
 	}

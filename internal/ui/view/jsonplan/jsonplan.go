@@ -14,6 +14,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
@@ -127,8 +128,9 @@ func LeftOutOf(p *plan.Plan) *LeftOut {
 }
 
 // Marshal writes a plan together with the configuration it was made for, which
-// may be nil, and its execution graph unless reasons is nil. Version is that of the engine.
-func Marshal(p *plan.Plan, tree *program.Tree, reasons *edges.Of, version string) ([]byte, error) {
+// may be nil, and its execution graph unless reasons is nil. The dialect names the engine.
+func Marshal(p *plan.Plan, tree *program.Tree, reasons *edges.Of, d dialect.Dialect) ([]byte, error) {
+	version := d.Version()
 	p, _ = masking.Plan(p, masking.Secrets(p, tree))
 	doc := document{
 		FormatVersion: FormatVersion, Version: version, Errored: p.Errored,
@@ -140,7 +142,7 @@ func Marshal(p *plan.Plan, tree *program.Tree, reasons *edges.Of, version string
 	}
 	err := firstError(
 		func() (err error) { doc.Variables, err = variables(p, tree); return },
-		func() (err error) { doc.PlannedValues, err = plannedValues(p); return },
+		func() (err error) { doc.PlannedValues, err = plannedValues(p, d); return },
 		func() (err error) { doc.Drift, err = changes(Drift(p), p); return },
 		func() (err error) { doc.ResourceChanges, err = changes(Planned(p), p); return },
 		func() (err error) { doc.Deferred, err = deferrals(p); return },
@@ -259,11 +261,12 @@ func variables(p *plan.Plan, tree *program.Tree) (map[string]variable, error) {
 	return out, nil
 }
 
-// plannedValues is what the state is going to be, as far as known.
-func plannedValues(p *plan.Plan) (jsonstate.Values, error) {
+// plannedValues is what the state is going to be, as far as known. OpenTofu lists forgotten
+// objects, too.
+func plannedValues(p *plan.Plan, d dialect.Dialect) (jsonstate.Values, error) {
 	tree := jsonstate.NewTree()
 	for _, c := range Shown(Planned(p)) {
-		if c.Action == plan.Delete || c.Addr.Deposed != "" {
+		if c.Action == plan.Delete || c.Addr.Deposed != "" || c.Action == plan.Forget && d == dialect.Terraform {
 			continue
 		}
 		r := jsonstate.Describe(c.Addr, c.Provider.Provider)

@@ -7,6 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/plan"
 )
 
@@ -27,7 +28,7 @@ func TestApplyableAndComplete(t *testing.T) {
 		"targeted":      {plan.Plan{Outputs: output, Targets: []addr.Target{target}}, true, false},
 		"errored":       {plan.Plan{Outputs: output, Errored: true}, false, false},
 	} {
-		text, err := Marshal(&test.p, nil, nil, "1.0.0")
+		text, err := Marshal(&test.p, nil, nil, dialect.OpenTofu)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -112,7 +112,7 @@ func (j *JSON) content(f *testresult.File, r *testresult.Run) {
 		what = "state"
 		text, err = jsonstate.Marshal(r.State, r.Schemas)
 	case r.Plan != nil && r.PlanOnly:
-		text, err = jsonplan.Marshal(r.Plan, r.Tree, nil, j.dialect.Version())
+		text, err = jsonplan.Marshal(r.Plan, r.Tree, nil, j.dialect)
 	default:
 		return
 	}
