@@ -10,4 +10,6 @@ var (
 	SharedState = diag.Code{Name: "shared-state", Summary: "Roots share a state"}
 	Upstream    = diag.Code{Name: "upstream-failed", Summary: "Upstream root failed"}
 	Partly      = diag.Code{Name: "root-partly-read", Summary: "Root read only in part"}
+	Unplannable = diag.Code{Name: "move-not-planned", Summary: "Nothing was moved"}
+	Changed     = diag.Code{Name: "move-with-changes", Summary: "The plans afterwards have changes"}
 )

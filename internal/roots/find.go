@@ -19,6 +19,7 @@ import (
 	"weir.dev/weir/internal/state/storage/backends"
 	"weir.dev/weir/internal/workspace"
 	"weir.dev/weir/internal/workspace/environment"
+	"weir.dev/weir/internal/workspace/statebackend"
 )
 
 // Find finds the roots below a directory and the edges between them. Circles are left to Order.
@@ -251,7 +252,7 @@ func (r *Root) Reads(config cty.Value) (Place, bool) {
 	if b == nil || diags.HasErrors() {
 		return Place{}, false
 	}
-	return place(config.GetAttr("backend").AsString(), b, name), true
+	return statebackend.PlaceOf(config.GetAttr("backend").AsString(), b, name), true
 }
 
 // each does something for all roots, some at the same time.

@@ -18,7 +18,6 @@ import (
 
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/workspace"
 	"weir.dev/weir/internal/workspace/environment"
 	"weir.dev/weir/internal/workspace/statebackend"
@@ -75,26 +74,8 @@ func (r Read) String() string {
 	return fmt.Sprintf("%s at %s:%d", r.Address, r.Range.Filename, r.Range.Start.Line)
 }
 
-// A Place reports the state of a workspace from all others.
-type Place struct{ Kind, At string }
-
-// place is where a backend has the state of a workspace.
-func place(kind string, b storage.Backend, workspace string) Place {
-	if on, ok := b.(storage.Journaled); ok { // a file may be named from anywhere
-		path := strings.TrimSuffix(on.JournalPath(workspace), ".journal")
-		if absolute, err := filepath.Abs(path); err == nil {
-			path = absolute
-		}
-		if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-			path = filepath.Join(dir, filepath.Base(path))
-		}
-		return Place{"local", path}
-	}
-	if kind == "cloud" {
-		kind = "remote"
-	}
-	return Place{kind, b.Place(workspace)}
-}
+// A Place identifies the state of a workspace.
+type Place = statebackend.Place
 
 // Of returns the root whose state is at a place, nil for none.
 func (e *Estate) Of(p Place) *Root { return e.states[p] }
@@ -119,29 +100,12 @@ func (r *Root) locate(ctx context.Context) {
 	if r.Problems.Append(diags); diags.HasErrors() {
 		return
 	}
-	b, diags := r.backend(c)
+	b, diags := r.Dir.Settings.DeclaredBackend(c.Tree.Program, c.Inputs)
 	if b == nil || diags.HasErrors() {
 		r.Problems.Append(diags.Only(diag.Error))
 		return
 	}
-	r.Backend, r.State = b.Kind, place(b.Kind, b.Backend, name)
-}
-
-// backend opens the backend that the configuration asks for, initialized or not.
-func (r *Root) backend(c *engine.Config) (*statebackend.Backend, diag.List) {
-	prog, o := c.Tree.Program, r.Dir.Settings.Opener()
-	declared, diags := o.Declare(prog, r.Dir.Settings.BackendSettings(prog, c.Inputs), nil)
-	if diags.HasErrors() {
-		return nil, diags
-	}
-	if declared == nil {
-		return o.Local(prog), nil
-	}
-	if record, err := r.Dir.Settings.Record().Backend(); err == nil {
-		declared.Recall(record)
-	}
-	b, _, diags := o.Declared(declared, prog)
-	return b, diags
+	r.Backend, r.State = b.Kind, b.At(name)
 }
 
 // upstream adds an edge, once for each read.

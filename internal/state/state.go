@@ -34,6 +34,8 @@ type Snapshot struct {
 	// Memory is what a stack remembers of the deployment whose state it is, as JSON
 	// (package shardedstate); nil for any other state.
 	Memory []byte
+	// Transfer is a move to or from another state that hasn't ended; nil for none.
+	Transfer *Transfer
 }
 
 // An Object is a stored object of a resource instance. Attributes stay in

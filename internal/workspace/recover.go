@@ -15,6 +15,14 @@ import (
 // It returns these, and what is still in doubt.
 func (d *Directory) Settle(ctx context.Context, o statemgr.Options, forget []addr.Instance, all bool) (forgotten, left []journal.Operation, diags diag.List) {
 	s, diags := d.States.State(ctx, o, "recover")
+	if s == nil && unfinished(diags) {
+		if _, diags = d.FinishMove(ctx, o); diags.HasErrors() {
+			return nil, nil, diags
+		}
+		var more diag.List
+		s, more = d.States.State(ctx, o, "recover")
+		diags.Append(more)
+	}
 	if s == nil {
 		return nil, nil, diags
 	}

@@ -102,7 +102,12 @@ func (d *Directory) Configuration() Subject {
 }
 
 // Snapshot is the state that is planned for.
-func (w *Work) Snapshot() *state.Snapshot { return w.opening.partial.Snapshot(w.Session) }
+func (w *Work) Snapshot() *state.Snapshot {
+	if w.supposed != nil {
+		return w.supposed
+	}
+	return w.opening.partial.Snapshot(w.Session)
+}
 
 // A Work is a configuration with the state that it is about, which was read and
 // perhaps locked, and with the providers that both need.
@@ -110,9 +115,10 @@ type Work struct {
 	Config  *engine.Config
 	Reasons *engine.Reasons // of the plan; nil unless it is to be explained
 	*lockedstate.Claimed
-	dir     *Directory
-	subject Subject
-	opening Opening
+	dir      *Directory
+	subject  Subject
+	opening  Opening
+	supposed *state.Snapshot // what the state would be; nil for what it is
 }
 
 // Open loads a configuration, opens, locks and reads its state, and finds its providers.
@@ -129,7 +135,17 @@ func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag
 	w := &Work{dir: d, subject: s, opening: o}
 	w.Config, diags = d.open(ctx, s, o.Loading, func(b *statebackend.Backend, name string) (*lockedstate.Session, diag.List) {
 		var diags diag.List
-		if w.Claimed, diags = d.States.StateIn(ctx, b, name, o.State, o.Operation); w.Claimed == nil {
+		w.Claimed, diags = d.States.StateIn(ctx, b, name, o.State, o.Operation)
+		if w.Claimed == nil && unfinished(diags) && !o.State.Locking.Off {
+			_, diags = d.finishMove(ctx, b, name, o.State)
+			if diags.HasErrors() {
+				return nil, diags
+			}
+			var more diag.List
+			w.Claimed, more = d.States.StateIn(ctx, b, name, o.State, o.Operation)
+			diags.Append(more)
+		}
+		if w.Claimed == nil {
 			return nil, diags
 		}
 		return w.Session, diags

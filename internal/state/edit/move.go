@@ -9,7 +9,7 @@ import (
 )
 
 // A Move gives one object another address.
-type Move struct{ From, To addr.Object }
+type Move = state.Move
 
 // The summaries of what is wrong with a request to move.
 const (
@@ -56,7 +56,7 @@ func Moves(from, to *state.Snapshot, source, destination string) ([]Move, diag.L
 				moved.Key = dst.Key
 			}
 		}
-		moves = append(moves, Move{at, moved})
+		moves = append(moves, Move{From: at, To: moved})
 	}
 	if len(moves) == 0 {
 		diags := BadMove.As(wrongSource).List("Cannot move %s: does not match anything in the current state.", src)
@@ -94,7 +94,7 @@ func renamed(from, to *state.Snapshot, src, dst addr.Target) ([]Move, diag.List)
 		if !ok {
 			continue
 		}
-		m := Move{at, addr.Object{Instance: instance, Deposed: at.Deposed}}
+		m := Move{From: at, To: addr.Object{Instance: instance, Deposed: at.Deposed}}
 		if at.Name.Type != instance.Name.Type {
 			return nil, BadMove.As(wrongMove).List("Cannot move %s to %s: resource types don't match.", at, instance)
 		}

@@ -22,6 +22,7 @@ func Equal(a, b *state.Snapshot) bool {
 	}
 	return maps.EqualFunc(a.Objects, b.Objects, SameObject) &&
 		maps.EqualFunc(a.Outputs, b.Outputs, sameOutput) &&
+		reflect.DeepEqual(a.Transfer, b.Transfer) &&
 		slices.EqualFunc(sortedChecks(a.Checks), sortedChecks(b.Checks), sameCheck)
 }
 

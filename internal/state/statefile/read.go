@@ -224,6 +224,11 @@ func (r *reader) topMember(name string) (err error) {
 		err = r.array(r.check)
 	case "stack":
 		r.out.Memory, err = r.value()
+	case "transfer":
+		var text []byte
+		if text, err = r.value(); err == nil {
+			r.out.Transfer, err = parseTransfer(text)
+		}
 	default:
 		err = r.skip()
 	}

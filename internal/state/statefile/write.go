@@ -71,6 +71,15 @@ func (p *printer) snapshot(s *state.Snapshot) error {
 			return err
 		}
 	}
+	if s.Transfer != nil {
+		text, err := transferJSON(s.Transfer)
+		if err == nil {
+			err = p.json("transfer", text)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	p.close('}')
 	return nil
 }

@@ -193,6 +193,8 @@ func TestTakeOver(t *testing.T) {
 		{"apply", Plans, "apply"},
 		{"apply", "recover", "apply"},
 		{Plans, Plans, Plans},
+		{Moves, "apply", "apply"},
+		{"apply", Moves, "apply"},
 	} {
 		s := &left{holder: &LockInfo{ID: "theirs", Operation: tt.before, Info: "they"}}
 		id, found, err := Acquire(t.Context(), s, LockInfo{ID: "mine", Operation: tt.now}, Taking{Processes: allGone{}})

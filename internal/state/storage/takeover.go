@@ -9,8 +9,15 @@ import (
 	"time"
 )
 
-// Plans is the operation of locks under which nothing is journalled.
-const Plans = "plan"
+// Operations of locks under which nothing is journalled: a plan changes nothing, and a move between
+// states has its record in the states.
+const (
+	Plans = "plan"
+	Moves = "move"
+)
+
+// KeepsNothing reports whether only the states know what was done under a lock.
+func KeepsNothing(operation string) bool { return operation == Plans || operation == Moves }
 
 // How often Acquire tries: soon at first, as most runs are short.
 const (
@@ -145,7 +152,7 @@ func takeOver(ctx context.Context, s Store, info LockInfo, left *LockInfo, t Tak
 	defer end()
 	// If this run ends first, their results are still unknown. A
 	// plan has done nothing, and then it is this run that nobody would know of.
-	if left.Operation != Plans {
+	if !KeepsNothing(left.Operation) {
 		info.Operation = left.Operation
 	}
 	id, err = s.Lock(ctx, info)

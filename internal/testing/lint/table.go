@@ -104,6 +104,7 @@ var table = []row{
 	// a state at work: one command on it, without a terminal
 	{"workspace/", "core/ sys/ net/ lang/ cliconfig incremental/parsecache provider/ state/ workspace/", ""},
 	{"workspace", "*", "ui/cli ui/login ui/view"},
+	{"workspace/transfer", "only core/ state state/edit state/journal sys/failpoint workspace/lockedstate", ""},
 	{"workspace/orphans", "apply plan moduletest/testresult", "engine/"},
 	{"workspace/planoptions", "only core/ plan sys/readlimit", ""},
 	{"workspace/lockedstate", "plan plan/execgraph", "plan/planner apply/"},

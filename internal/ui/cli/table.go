@@ -21,7 +21,7 @@ type (
 var table = slices.Concat([]*command{
 	initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
 	analyzeCommand, commands.Completion(spoken), consoleCommand, doctorCommand, driftCommand, commands.Explain(spoken, docs.Kinds), fmtCommand, unlockCommand, getCommand, graphCommand, impactCommand, importCommand, loginCommand, logoutCommand, lspCommand,
-	modulesCommand, outputCommand, queryCommand, recoverCommand, refreshCommand, rootsCommand, showCommand,
+	modulesCommand, moveCommand, outputCommand, queryCommand, recoverCommand, refreshCommand, rootsCommand, showCommand,
 	taintCommand, testCommand, uiCommand, untaintCommand, versionCommand, whyCommand,
 }, daemonserver.Commands((*env).host), metadataCommands, providersCommands, stacksCommands, stateCommands, workspaceCommands)
 

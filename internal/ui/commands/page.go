@@ -58,7 +58,7 @@ var kinds = []struct {
 	{"Inspect", []string{"show", "output", "why", "impact", "analyze", "graph", "roots", "drift", "query", "modules", "providers", "metadata", "doctor", "version"}},
 	{"Recover", []string{"recover", "force-unlock", "taint", "untaint"}},
 	{"Develop", []string{"console", "fmt", "test", "get", "explain", "daemon", "lsp", "completion", "login", "logout"}},
-	{"State", []string{"state", "workspace", "import"}},
+	{"State", []string{"state", "move", "workspace", "import"}},
 	{"Stacks", []string{"stacks"}},
 }
 

@@ -151,6 +151,27 @@ func (d *Reader) InitializedBackend(prog *program.Program, inputs map[string]mod
 	return b, append(diags, more...)
 }
 
+// DeclaredBackend opens the backend that a root module asks for, whether the directory was initialized
+// or not.
+func (d *Reader) DeclaredBackend(prog *program.Program, inputs map[string]module.VariableInput) (*statebackend.Backend, diag.List) {
+	if d.Place.Backend != nil {
+		return d.Place.Backend, nil
+	}
+	o := d.Opener()
+	declared, diags := o.Declare(prog, d.BackendSettings(prog, inputs), nil)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	if declared == nil {
+		return o.Local(prog), nil
+	}
+	if record, err := d.Record().Backend(); err == nil {
+		declared.Recall(record)
+	}
+	b, _, diags := o.Declared(declared, prog)
+	return b, diags
+}
+
 // ServiceInputs adds to the values of variables those that the service of the backend
 // keeps, where there is such a service. Where plans and applies are to be made by the
 // service itself, and runs says that this is one, that is the error.

@@ -12,5 +12,6 @@ var (
 	Foreign     = diag.Code{Name: "journal-of-another-state", Summary: "Journal of another state"}
 	Damaged     = diag.Code{Name: "damaged-record", Summary: "Damaged journal"}
 	NotReleased = diag.Code{Name: "lock-not-released", Summary: "Error releasing the state lock"}
+	Unfinished  = diag.Code{Name: "unfinished-move", Summary: "Unfinished move between states"}
 	Recovered   = diag.Code{Name: "recovered", Summary: "Recovered from an interrupted run"}
 )

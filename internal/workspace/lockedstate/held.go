@@ -98,7 +98,7 @@ func (s *Session) tidy() {
 // journalElsewhere rejects to take over a lock whose holder kept its journal in another place,
 // or in one that was removed since.
 func (s *Session) journalElsewhere(ctx context.Context, left storage.LockInfo) error {
-	if left.Operation == storage.Plans || !s.remote() {
+	if storage.KeepsNothing(left.Operation) || !s.remote() {
 		return nil
 	}
 	if store, ok := s.takesNotes(); ok {

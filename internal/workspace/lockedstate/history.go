@@ -37,8 +37,21 @@ func (s *Session) historyDir() string {
 
 // stateDir is the directory for the history of this state.
 func (s *Session) stateDir() string {
-	sum := sha256.Sum256([]byte(s.journalPath()))
-	return filepath.Join(s.DataDir, "history", s.workspace+"-"+hex.EncodeToString(sum[:])[:12])
+	return filepath.Join(s.DataDir, "history", s.fileName())
+}
+
+// fileName names the state in the data directory, the same from whatever directory a command is run.
+func (s *Session) fileName() string {
+	path := s.journalPath()
+	dir, err := filepath.Abs(s.Dir)
+	whole, pathErr := filepath.Abs(path)
+	if err == nil && pathErr == nil {
+		if rel, err := filepath.Rel(dir, whole); err == nil {
+			path = rel
+		}
+	}
+	sum := sha256.Sum256([]byte(path))
+	return s.workspace + "-" + hex.EncodeToString(sum[:])[:12]
 }
 
 // runsDir is where runs that wrote a state are recorded, empty where none are. A record has

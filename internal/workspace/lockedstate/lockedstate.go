@@ -74,6 +74,8 @@ type Options struct {
 	Interval time.Duration
 	// Damaged has a damaged journal taken for as far as it can be read.
 	Damaged bool
+	// Transfers: the run ends moves between states. All others stop at one that hasn't ended.
+	Transfers bool
 	// Notice reports something while the command waits.
 	Notice func(text string)
 	// Notes takes the place of journals, which are files; nil stands for these.
@@ -220,7 +222,7 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 		ID: newUUID(s.Random), Operation: operation, Info: s.Processes.This(),
 		Who: s.Who(), Version: s.Version, Created: s.Now().UTC(),
 	}
-	if operation != storage.Plans {
+	if !storage.KeepsNothing(operation) {
 		if err := s.hold(); err != nil {
 			return diag.List{Locked.New(diag.Error, "%s.", err)}
 		}
@@ -426,6 +428,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 	s.recovered = true
 	s.unsaved = found.HasErrors() && !slices.ContainsFunc(found, Foreign.Is)
 	diags.Append(found)
+	diags.Append(s.transferring())
 	return diags
 }
 

@@ -1,8 +1,6 @@
 package lockedstate
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"os"
@@ -15,8 +13,7 @@ import (
 // state doesn't, and not that without it, but it is about what exists now: it is kept where it
 // can be lost.
 func looksFile(s *Session) string {
-	sum := sha256.Sum256([]byte(s.journalPath()))
-	return filepath.Join(s.DataDir, "looks", s.workspace+"-"+hex.EncodeToString(sum[:])[:12]+".json")
+	return filepath.Join(s.DataDir, "looks", s.fileName()+".json")
 }
 
 // sealedLooks is the record in a form that is sealed as states are.

@@ -6,8 +6,10 @@
 package statebackend
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -57,6 +59,35 @@ func (b *Backend) SamePlace(other *Backend) bool {
 	x, ok := b.Backend.(storage.Filed)
 	y, both := other.Backend.(storage.Filed)
 	return ok && both && filepath.Clean(x.Paths(storage.DefaultWorkspace).In) == filepath.Clean(y.Paths(storage.DefaultWorkspace).In)
+}
+
+// A Place identifies the state of a workspace.
+type Place struct{ Kind, At string }
+
+// Compare puts places in an order that all runs share.
+func (p Place) Compare(o Place) int {
+	return cmp.Or(strings.Compare(p.Kind, o.Kind), strings.Compare(p.At, o.At))
+}
+
+// At is where the backend has the state of a workspace.
+func (b *Backend) At(workspace string) Place { return PlaceOf(b.Kind, b.Backend, workspace) }
+
+// PlaceOf is where a backend of a kind has the state of a workspace.
+func PlaceOf(kind string, b storage.Backend, workspace string) Place {
+	if on, ok := b.(storage.Journaled); ok { // a file may be named from anywhere
+		path := strings.TrimSuffix(on.JournalPath(workspace), ".journal")
+		if absolute, err := filepath.Abs(path); err == nil {
+			path = absolute
+		}
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			path = filepath.Join(dir, filepath.Base(path))
+		}
+		return Place{"local", path}
+	}
+	if kind == "cloud" {
+		kind = "remote"
+	}
+	return Place{kind, b.Place(workspace)}
 }
 
 // Local is the backend of directories without settings. The program may be nil.

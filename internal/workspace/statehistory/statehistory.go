@@ -105,6 +105,9 @@ func (s Of) Find(serial uint64, program string) (*state.Snapshot, diag.List) {
 	})
 	if at >= 0 {
 		earlier, diags := list[at].Read()
+		if moved := s.moved(list[:at+1]); moved != nil && earlier != nil {
+			return nil, append(diags, diag.StateUnreadable.As("Objects were moved to or from another state").List("Since the state with serial %d, objects were moved between this state and that of the root in %s. Going back would leave them in both states or in none. Take the move back first, with the option -undo:\n    %s", earlier.Serial, moved.Dir, diag.Command{Program: program, Name: "move", Args: "-undo -from=ROOT -to=ROOT ADDRESS"})...)
+		}
 		if now := s.Base(); earlier != nil && earlier.Lineage != now.Lineage {
 			return nil, append(diags, diag.StateUnreadable.As("Earlier state of another lineage").List("The state with serial %d has lineage %q, and the present one has lineage %q: they are about different things.", earlier.Serial, earlier.Lineage, now.Lineage)...)
 		}
@@ -115,6 +118,17 @@ func (s Of) Find(serial uint64, program string) (*state.Snapshot, diag.List) {
 		return nil, none.List("%s", why)
 	}
 	return nil, none.List("There is no such state to go back to. To see which there are, run:\n    %s", diag.Command{Program: program, Name: "state history"})
+}
+
+// moved is a move to or from another state that one of several earlier states was written in; nil for
+// none.
+func (s Of) moved(list []lockedstate.Earlier) *state.Transfer {
+	for _, k := range list {
+		if earlier, _ := k.Read(); earlier != nil && earlier.Transfer != nil {
+			return earlier.Transfer
+		}
+	}
+	return nil
 }
 
 // GoBack gives the state of a directory the content of an earlier one.

@@ -29,6 +29,8 @@ type Options struct {
 	Damaged bool
 	// Unread: the state is to be replaced, so it needn't be readable.
 	Unread bool
+	// Transfers: the run ends moves between states.
+	Transfers bool
 }
 
 // A Keeper has the states of a directory.
@@ -153,24 +155,25 @@ func (d *Keeper) SessionOptions(b *statebackend.Backend, o Options) (lockedstate
 	seals, diags := d.seals()
 	options := lockedstate.Options{
 		Disk: d.place.StateDisk, Processes: d.place.Processes,
-		Seals:    seals,
-		Memory:   b.Memory,
-		Files:    o.Files,
-		DataDir:  d.place.DataDir(),
-		Dir:      d.place.Dir,
-		Now:      d.place.Now,
-		Random:   d.place.Random,
-		Who:      d.place.Who,
-		Saving:   d.place.Saving,
-		Damaged:  o.Damaged,
-		Program:  d.place.Program,
-		Command:  d.place.Command,
-		Version:  d.place.Dialect.Version(),
-		Registry: d.place.Dialect.Registry(),
-		Notice:   d.place.Notice,
-		Problem:  d.place.Problem,
-		Memo:     d.place.Memo,
-		Notes:    d.place.Notes,
+		Seals:     seals,
+		Memory:    b.Memory,
+		Files:     o.Files,
+		DataDir:   d.place.DataDir(),
+		Dir:       d.place.Dir,
+		Now:       d.place.Now,
+		Random:    d.place.Random,
+		Who:       d.place.Who,
+		Saving:    d.place.Saving,
+		Damaged:   o.Damaged,
+		Transfers: o.Transfers,
+		Program:   d.place.Program,
+		Command:   d.place.Command,
+		Version:   d.place.Dialect.Version(),
+		Registry:  d.place.Dialect.Registry(),
+		Notice:    d.place.Notice,
+		Problem:   d.place.Problem,
+		Memo:      d.place.Memo,
+		Notes:     d.place.Notes,
 	}
 	if n, err := strconv.Atoi(d.place.Environ["TF_STATE_PERSIST_INTERVAL"]); err == nil && n > 0 {
 		options.Interval = max(time.Duration(n)*time.Second, leastInterval)
