@@ -92,7 +92,7 @@ func (c *Config) With(w World, inputs map[string]module.VariableInput) *Config {
 // MeaningIn is what configurations mean in a dialect.
 func MeaningIn(d dialect.Dialect) planner.Meaning {
 	terraform := d == dialect.Terraform
-	return planner.Meaning{RemovedDestroys: terraform, UnreadOutputs: terraform, CreationsDontTrigger: terraform, ProvidersGenerate: terraform}
+	return planner.Meaning{RemovedDestroys: terraform, UnreadOutputs: terraform, ForgottenUnread: terraform, CreationsDontTrigger: terraform, ProvidersGenerate: terraform}
 }
 
 // PlanOptions choose what a plan is for.

@@ -38,6 +38,8 @@ type Meaning struct {
 	// UnreadOutputs: outputs of called modules are held to their conditions also
 	// where nothing reads them.
 	UnreadOutputs bool
+	// ForgottenUnread: objects that a removed block forgets aren't read.
+	ForgottenUnread bool
 	// CreationsDontTrigger: what is created doesn't replace what names it in
 	// replace_triggered_by.
 	CreationsDontTrigger bool

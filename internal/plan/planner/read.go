@@ -39,19 +39,42 @@ func (r *reader) read(t *promise.Task, o *priorObject) (*refreshedObject, bool) 
 	if o.stored == nil {
 		return r.imported(t, o)
 	}
-	before, diags := r.upgrade(o)
-	if !r.report(t, o, diags) {
+	before, ok := r.before(t, o)
+	if !ok {
 		return nil, false
 	}
-	r.secrets.AddMarked(instance.Marked(o.Subject.Schema, before.Value, o.stored))
 	// Anything that is upgraded or taken over is inspected in any case.
 	same := o.Instance == nil || o.stored.SchemaVersion == o.Subject.Schema.Version && !o.takesOver()
 	stale := same && !r.options.SkipRefresh && r.options.Looks.Leaves(o.Addr, o.Subject, before, o.Conn, r.isWanted(o))
 	if !r.options.SkipRefresh && !stale {
 		return r.refresh(t, o, before)
 	}
+	return r.unread(t, o, before, stale)
+}
+
+// asStored is an object that leaves the state as it is, so that nobody has to ask about it.
+func (r *reader) asStored(t *promise.Task, o *priorObject) (*refreshedObject, bool) {
+	before, ok := r.before(t, o)
+	if !ok {
+		return nil, false
+	}
+	return r.unread(t, o, before, false)
+}
+
+// before is what the state has, in the form of the present schema.
+func (r *reader) before(t *promise.Task, o *priorObject) (lifecycle.Object, bool) {
+	before, diags := r.upgrade(o)
+	if !r.report(t, o, diags) {
+		return before, false
+	}
+	r.secrets.AddMarked(instance.Marked(o.Subject.Schema, before.Value, o.stored))
+	return before, true
+}
+
+func (r *reader) unread(t *promise.Task, o *priorObject, before lifecycle.Object, stale bool) (*refreshedObject, bool) {
 	metrics.Unread.Add(1)
 	now := &refreshedObject{priorObject: o, now: before, stale: stale}
+	var diags diag.List
 	now.kept, diags = kept(o, o.stored, before, nil)
 	return now, t.Report(diags...)
 }

@@ -77,7 +77,11 @@ func (e *endings) orphan(t *promise.Task, is orphan) {
 		return
 	}
 	late := e.heldBack(at.Conn)
-	o, ok := e.reader.read(t, at)
+	read := e.reader.read
+	if rule := e.removal(is); rule != nil && e.options.ForgottenUnread && e.options.Mode == plan.Normal && e.options.forgets(rule) {
+		read = e.reader.asStored
+	}
+	o, ok := read(t, at)
 	switch {
 	case !ok:
 	case !o.now.Exists():
@@ -115,10 +119,16 @@ func (e *endings) end(t *promise.Task, o *refreshedObject, is orphan, late bool)
 	e.record.add(d)
 }
 
+// removal is the removed block for an orphan, or nil.
+func (e *endings) removal(is orphan) *program.Removed {
+	rule, _ := e.layout.removals().Find(is.now.Instance, e.layout.claims)
+	return rule
+}
+
 // forget makes the change of an orphan one that leaves the real object, where a removed block or
 // the object's lifecycle says so.
 func (e *endings) forget(t *promise.Task, o *refreshedObject, c *plan.Change, is orphan) {
-	rule, _ := e.layout.removals().Find(is.now.Instance, e.layout.claims)
+	rule := e.removal(is)
 	skips := e.skipsDestroy(is.now.Instance, o.kept)
 	switch {
 	case rule != nil && e.options.forgets(rule):
