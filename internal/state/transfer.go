@@ -19,6 +19,9 @@ type Transfer struct {
 	// Lineage is that of the other state.
 	Lineage string
 	Moves   []Move
+	// Providers are the configurations in the destination, by the addresses there; those that aren't
+	// known stay what they are.
+	Providers map[addr.Object]addr.ProviderConfig
 }
 
 // A Move gives an object another address.

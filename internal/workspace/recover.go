@@ -16,7 +16,7 @@ import (
 func (d *Directory) Settle(ctx context.Context, o statemgr.Options, forget []addr.Instance, all bool) (forgotten, left []journal.Operation, diags diag.List) {
 	s, diags := d.States.State(ctx, o, "recover")
 	if s == nil && unfinished(diags) {
-		if _, diags = d.FinishMove(ctx, o); diags.HasErrors() {
+		if diags = d.FinishMove(ctx, o); diags.HasErrors() {
 			return nil, nil, diags
 		}
 		var more diag.List

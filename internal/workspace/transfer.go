@@ -22,17 +22,23 @@ func (w *Work) Suppose(s *state.Snapshot) { w.supposed = s }
 // Send moves objects to the state of another root. Both states are locked. Planned is the plan of that
 // root as it will be, which knows the provider configurations there.
 func (w *Work) Send(ctx context.Context, to *Work, moves []state.Move, planned *plan.Plan) diag.List {
-	here, there, diags := seen(w.dir, to.dir)
-	if diags.HasErrors() {
-		return diags
-	}
 	providers := map[addr.Object]addr.ProviderConfig{}
 	for _, m := range moves {
 		if o := planned.Refreshed.Objects[m.To]; o != nil {
 			providers[m.To] = o.Provider
 		}
 	}
-	return transfer.Run(ctx, transfer.End{State: w.Claimed, Dir: here, Workspace: w.Workspace()}, transfer.End{State: to.Claimed, Dir: there, Workspace: to.Workspace()}, moves, providers)
+	from, there, diags := ends(w.dir, w.Claimed, to.dir, to.Claimed)
+	if diags.HasErrors() {
+		return diags
+	}
+	return transfer.Run(ctx, from, there, moves, providers)
+}
+
+// ends are two states with their roots.
+func ends(a *Directory, mine *lockedstate.Claimed, b *Directory, theirs *lockedstate.Claimed) (here, there transfer.End, diags diag.List) {
+	from, to, diags := seen(a, b)
+	return transfer.End{State: mine, Dir: from, Workspace: mine.Workspace()}, transfer.End{State: theirs, Dir: to, Workspace: theirs.Workspace()}, diags
 }
 
 // seen are two directories as each is seen from the other.
@@ -77,19 +83,19 @@ func unfinished(diags diag.List) bool {
 
 // FinishMove ends a move that the state of the directory has a record of. Both states are locked
 // meanwhile, in an order that all runs share. Without such a record it does nothing.
-func (d *Directory) FinishMove(ctx context.Context, o statemgr.Options) (*transfer.Outcome, diag.List) {
+func (d *Directory) FinishMove(ctx context.Context, o statemgr.Options) diag.List {
 	b, name, diags := d.StatePlace()
 	if diags.HasErrors() {
-		return nil, diags
+		return diags
 	}
 	return d.finishMove(ctx, b, name, o)
 }
 
-func (d *Directory) finishMove(ctx context.Context, b *statebackend.Backend, name string, o statemgr.Options) (*transfer.Outcome, diag.List) {
+func (d *Directory) finishMove(ctx context.Context, b *statebackend.Backend, name string, o statemgr.Options) diag.List {
 	o.Transfers = true
 	now, diags := d.States.PresentIn(ctx, b, name, o)
 	if now == nil || now.Base() == nil || now.Base().Transfer == nil {
-		return nil, diags
+		return diags
 	}
 	t := now.Base().Transfer
 	other := d.RootIn(filepath.Join(d.Place.Dir, filepath.FromSlash(t.Dir)), t.Workspace, d.Place.Reports)
@@ -97,7 +103,7 @@ func (d *Directory) finishMove(ctx context.Context, b *statebackend.Backend, nam
 	there, name2, more := other.StatePlace()
 	if more.HasErrors() {
 		diags.Append(lockedstate.Unfinished.List("An earlier run ended while it moved %s. The state of that root can't be found from here: %s Finish the move in a directory that has both roots.", t, first(more)))
-		return nil, diags
+		return diags
 	}
 	theirOptions := o
 	theirOptions.Files = storage.Override{} // those that the command line names are of this state
@@ -125,21 +131,19 @@ func (d *Directory) finishMove(ctx context.Context, b *statebackend.Backend, nam
 		}
 	}
 	if !ok {
-		return nil, diags
+		return diags
 	}
 	if mine.Base() == nil || mine.Base().Transfer == nil {
-		return nil, diags // another run has ended it meanwhile
+		return diags // another run has ended it meanwhile
 	}
-	out, more := transfer.Resume(ctx, mine, theirs)
-	if diags.Append(more); more.HasErrors() {
-		return nil, diags
+	here, away, more := ends(d, mine, other, theirs)
+	if !more.HasErrors() {
+		more.Append(transfer.Resume(ctx, here, away))
 	}
-	what := diag.Say("The objects are only in the source, as before: the destination wasn't written yet.")
-	if out.Moved {
-		what = diag.Say("The objects are only in the destination now.")
+	if diags.Append(more); !more.HasErrors() {
+		diags.Append(lockedstate.Recovered.As("Finished a move between states").Warnings("An earlier run ended while it moved %s. These objects are only in the destination now.", t))
 	}
-	diags.Append(lockedstate.Recovered.As("Finished a move between states").Warnings("An earlier run ended while it moved %s. %s", t, what))
-	return &out, diags
+	return diags
 }
 
 func first(diags diag.List) string {

@@ -137,7 +137,7 @@ func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag
 		var diags diag.List
 		w.Claimed, diags = d.States.StateIn(ctx, b, name, o.State, o.Operation)
 		if w.Claimed == nil && unfinished(diags) && !o.State.Locking.Off {
-			_, diags = d.finishMove(ctx, b, name, o.State)
+			diags = d.finishMove(ctx, b, name, o.State)
 			if diags.HasErrors() {
 				return nil, diags
 			}

@@ -22,12 +22,17 @@ type storedMove struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
 	Deposed string `json:"deposed,omitempty"`
+	// Provider is the configuration in the destination.
+	Provider string `json:"provider,omitempty"`
 }
 
 func transferJSON(t *state.Transfer) ([]byte, error) {
 	out := storedTransfer{t.ID, t.Sends, t.Dir, t.Workspace, t.Lineage, make([]storedMove, len(t.Moves))}
 	for i, m := range t.Moves {
-		out.Moves[i] = storedMove{m.From.Instance.String(), m.To.Instance.String(), m.From.Deposed}
+		out.Moves[i] = storedMove{From: m.From.Instance.String(), To: m.To.Instance.String(), Deposed: m.From.Deposed}
+		if p, ok := t.Providers[m.To]; ok {
+			out.Moves[i].Provider = p.String()
+		}
 	}
 	return json.Marshal(out)
 }
@@ -54,7 +59,17 @@ func parseTransfer(text []byte) (*state.Transfer, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Moves = append(t.Moves, state.Move{From: addr.Object{Instance: from, Deposed: m.Deposed}, To: addr.Object{Instance: to, Deposed: m.Deposed}})
+		move := state.Move{From: addr.Object{Instance: from, Deposed: m.Deposed}, To: addr.Object{Instance: to, Deposed: m.Deposed}}
+		t.Moves = append(t.Moves, move)
+		if m.Provider == "" {
+			continue
+		}
+		if t.Providers == nil {
+			t.Providers = map[addr.Object]addr.ProviderConfig{}
+		}
+		if t.Providers[move.To], err = addr.ParseProviderConfig(m.Provider); err != nil {
+			return nil, err
+		}
 	}
 	return t, nil
 }

@@ -230,8 +230,7 @@ func (m *moving) add(ctx context.Context, name string) int {
 	if m.Diags(m.estate.At(root, r.place)) != 0 {
 		return 1
 	}
-	_, diags = one.directory.FinishMove(ctx, m.states())
-	return one.Diags(diags)
+	return one.Diags(one.directory.FinishMove(ctx, m.states()))
 }
 
 func (m *moving) named(root *roots.Root) *movingRoot {

@@ -13,10 +13,11 @@
 //  3. The source loses the objects and the record.
 //  4. The destination loses the record.
 //
-// The second write decides. A run that ends before it has moved nothing: the next one removes the
-// record from the source. After it the destination has the objects for good: the next run takes them
-// out of the source. Until then a run that reads either state stops (lockedstate.Unfinished), so
-// nothing plans with an object that is in both.
+// A run that ends after the first write is continued by the next one, wherever that is: the records
+// have all that it needs. Until then a run that reads either state stops (lockedstate.Unfinished). So
+// nothing plans with an object that is in both, or that is about to leave. Going on is safer than
+// giving up: the configurations have what the user approved, and in the source the next apply would
+// destroy what should have moved.
 //
 // The record is in the states because these are what every machine reaches, in every backend. A
 // journal is on one machine, and not every backend has room for a note. OpenTofu and Terraform ignore
@@ -65,7 +66,7 @@ func Check(from, to *lockedstate.Claimed) diag.List {
 func Run(ctx context.Context, from, to End, moves []state.Move, providers map[addr.Object]addr.ProviderConfig) diag.List {
 	ctx = context.WithoutCancel(ctx) // the four writes belong together
 	source, target := from.State.Snapshot(), to.State.Snapshot()
-	record := state.Transfer{ID: uuid.NewString(), Moves: moves}
+	record := state.Transfer{ID: uuid.NewString(), Moves: moves, Providers: providers}
 	sent, received := record, record
 	sent.Sends, sent.Dir, sent.Workspace, sent.Lineage = true, to.Dir, to.Workspace, to.State.Lineage()
 	received.Dir, received.Workspace, received.Lineage = from.Dir, from.Workspace, from.State.Lineage()
@@ -84,11 +85,11 @@ func Run(ctx context.Context, from, to End, moves []state.Move, providers map[ad
 		return diags
 	}
 	failpoint.At("move: received")
-	if diags := adopt(ctx, from.State, edit.Sent(source, moves), unfinished); diags != nil {
+	if diags := adopt(ctx, from.State, with(edit.Sent(source, moves), nil), unfinished); diags != nil {
 		return diags
 	}
 	failpoint.At("move: sent")
-	if diags := adopt(ctx, to.State, next, unfinished); diags != nil {
+	if diags := adopt(ctx, to.State, with(next, nil), unfinished); diags != nil {
 		return diags
 	}
 	failpoint.At("move: done")
@@ -111,38 +112,38 @@ func adopt(ctx context.Context, s *lockedstate.Claimed, next *state.Snapshot, le
 	return nil
 }
 
-// An Outcome is what became of a move of a run that was killed.
-type Outcome struct {
-	ID string
-	// Moved: the objects are in the destination only. Otherwise they are in the source only, where
-	// they were.
-	Moved bool
-	Moves []state.Move
-}
-
-// Resume ends the move that one of two states has a record of. The other state is the one that the
-// record names, or none where the destination wasn't written yet.
-func Resume(ctx context.Context, here, there *lockedstate.Claimed) (Outcome, diag.List) {
+// Resume ends the move of a killed run. The state of here has its record, and there is the other root.
+func Resume(ctx context.Context, here, there End) diag.List {
 	ctx = context.WithoutCancel(ctx)
-	t := here.Snapshot().Transfer
-	if other := there.Base(); other == nil && !t.Sends || other != nil && other.Lineage != t.Lineage && !(t.Sends && other.Serial == 0) {
-		return Outcome{}, lockedstate.Unfinished.List("The state of the other root isn't the one that the move names: that has the lineage %q. Look whether the root has its state elsewhere now, and finish the move where both states are in their places.", t.Lineage)
-	}
+	t := here.State.Snapshot().Transfer
 	from, to := here, there
 	if !t.Sends {
 		from, to = there, here
 	}
-	source, target := from.Snapshot(), to.Snapshot()
+	source, target := from.State.Snapshot(), to.State.Snapshot()
 	received := target.Transfer != nil && target.Transfer.ID == t.ID
 	noted := source.Transfer != nil && source.Transfer.ID == t.ID
-	out := Outcome{ID: t.ID, Moved: received, Moves: t.Moves}
 	var left []state.Move // what the destination has, and the source still has too
+	var taken []string
 	for _, m := range t.Moves {
-		o, there := source.Objects[m.From], target.Objects[m.To]
-		same := o != nil && there != nil && journal.Tell(o) == journal.Tell(there)
-		if o != nil && (received && noted || same) {
-			left, out.Moved = append(left, m), true
+		o, arrived := source.Objects[m.From], target.Objects[m.To]
+		same := o != nil && arrived != nil && journal.Tell(o) == journal.Tell(arrived)
+		switch {
+		case o != nil && (received && noted || same):
+			left = append(left, m)
+		case arrived != nil && !received:
+			taken = append(taken, m.To.String())
 		}
+	}
+	// The destination may not have had a state when the move was started.
+	if other := there.State.Base(); (other == nil || other.Lineage != t.Lineage) && !(t.Sends && target.IsEmpty()) {
+		return lockedstate.Unfinished.List("The state of the root in %s isn't the one that the move names, which has the lineage %q. If the root has its state elsewhere now, finish the move where both states are in their places.", t.Dir, t.Lineage)
+	}
+	if noted && !received && len(left) == 0 {
+		if len(taken) > 0 {
+			return lockedstate.Unfinished.List("A killed run was moving %s. Meanwhile something else got the address %s in that state. Give it another address with \"state mv\", or remove it with \"state rm\". Then run this command again.", t, taken[0])
+		}
+		return Run(ctx, from, to, t.Moves, t.Providers)
 	}
 	next := source
 	if len(left) > 0 {
@@ -152,13 +153,13 @@ func Resume(ctx context.Context, here, there *lockedstate.Claimed) (Outcome, dia
 		next = with(next, nil)
 	}
 	if next != source {
-		if diags := adopt(ctx, from, next, unfinished); diags != nil {
-			return out, diags
+		if diags := adopt(ctx, from.State, next, unfinished); diags != nil {
+			return diags
 		}
 	}
 	failpoint.At("move: resumed")
 	if received {
-		return out, adopt(ctx, to, with(target, nil), unfinished)
+		return adopt(ctx, to.State, with(target, nil), unfinished)
 	}
-	return out, nil
+	return nil
 }

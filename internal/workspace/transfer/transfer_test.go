@@ -211,7 +211,7 @@ func (w *world) resume(m *machine, url string, fromSource bool) {
 	if here.Snapshot().Transfer == nil {
 		return // this root has no reason to look further
 	}
-	if _, diags := transfer.Resume(w.t.Context(), here, there); diags.HasErrors() && !m.died {
+	if diags := transfer.Resume(w.t.Context(), transfer.End{State: here}, transfer.End{State: there}); diags.HasErrors() && !m.died {
 		w.t.Error(diags)
 	}
 }

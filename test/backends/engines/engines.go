@@ -35,7 +35,8 @@ type Place struct {
 	Content func(t *testing.T, name string) []byte
 }
 
-func (p Place) block(name string) string {
+// Block is the configuration of the backend for a name.
+func (p Place) Block(name string) string {
 	kind := fmt.Sprintf("backend %q", p.Kind)
 	if p.Kind == "cloud" {
 		kind = p.Kind
@@ -181,7 +182,7 @@ func Run(t *testing.T, p Place) {
 		other = weir
 	}
 	pair := func(t *testing.T, name string) (a, b *engine) {
-		files := map[string]string{"main.tf": configuration, "backend.tf": p.block(name)}
+		files := map[string]string{"main.tf": configuration, "backend.tf": p.Block(name)}
 		a, b = start(t, "weir", weir, p, files), start(t, "the other engine", other, p, files)
 		a.run("init", "-input=false", "-no-color")
 		b.run("init", "-input=false", "-no-color")
@@ -333,7 +334,7 @@ func migration(e *engine, p Place, sealed bool) {
 	if p.Only { // the selected one only is brought there
 		e.run("workspace", "select", "default")
 	}
-	e.write(map[string]string{"backend.tf": p.block(name)})
+	e.write(map[string]string{"backend.tf": p.Block(name)})
 	e.run("init", "-input=false", "-no-color", "-migrate-state", "-force-copy")
 	if !p.Only {
 		e.settled("-var=size=2")

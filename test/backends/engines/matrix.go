@@ -84,7 +84,7 @@ func (m *moving) goTo(p Place, flags ...string) {
 	m.t.Helper()
 	m.steps++
 	m.at = p
-	m.write(map[string]string{"backend.tf": p.block(m.name())})
+	m.write(map[string]string{"backend.tf": p.Block(m.name())})
 	m.run(append([]string{"init", "-input=false", "-no-color"}, flags...)...)
 }
 

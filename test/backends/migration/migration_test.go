@@ -30,8 +30,14 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// wrap, unless nil, is put around servers.
+var wrap func(http.Handler) http.Handler
+
 func serve(t *testing.T, handler http.Handler) string {
 	t.Helper()
+	if wrap != nil {
+		handler = wrap(handler)
+	}
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return server.URL
