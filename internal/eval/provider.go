@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
@@ -168,12 +169,13 @@ func (f *Frame) pickProvider(t *promise.Task, decl *program.Provider, use progra
 		if !ok {
 			return nil, false
 		}
+		// Keys are texts. What can be one, becomes one, as indexes of maps do.
+		if text, err := convert.Convert(v, cty.String); err == nil {
+			v = text
+		}
 		var err error
 		if k, err = KeyOf(v); err != nil {
 			return nil, t.Report(diag.BadProviderKey.Error(key.Range(), "The key of a provider instance must be known when planning: %s.", err))
-		}
-		if n, ok := k.Int(); ok {
-			k = addr.StringKey(fmt.Sprint(n))
 		}
 	}
 	if ps.Unknown {
