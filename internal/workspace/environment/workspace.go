@@ -22,6 +22,9 @@ func (d *Place) Workspace() (string, diag.List) {
 	if err != nil {
 		return "", diag.BadWorkspace.As("Failed to read the selected workspace").List("%s.", err)
 	}
+	if !ValidWorkspace(name) { // it becomes part of paths
+		return "", diag.BadWorkspace.List("The name %q of the selected workspace is not allowed: %s Another program wrote it. To select a workspace, run \"%s workspace select\".", name, WorkspaceNames, d.Program)
+	}
 	return name, nil
 }
 

@@ -123,10 +123,7 @@ func (d *Keeper) SelectWorkspace(ctx context.Context, name string, create bool) 
 	if diags.HasErrors() {
 		return WorkspaceSame, diags
 	}
-	current, more := d.place.Workspace()
-	if diags.Append(more); diags.HasErrors() {
-		return WorkspaceSame, diags
-	}
+	current, _ := d.place.Workspace() // selecting another one is the way out of a bad name
 	change := WorkspaceSwitched
 	switch there := slices.Contains(names, name); {
 	case there && name == current:
