@@ -64,7 +64,7 @@ func (s *Screen) open() int {
 		s.Stream = stream.NewJSON(file, s.Dialect, nil)
 		s.document = file
 	case s.JSON:
-		s.Stream = stream.NewJSON(s.Out, s.Dialect, nil)
+		s.Stream = stream.NewJSON(s.lines(), s.Dialect, nil)
 	default:
 		return 0
 	}

@@ -187,6 +187,7 @@ func (s *Screen) Start() int {
 		}
 	}
 	s.Counter = &stream.Counter{}
+	pen := s.Pen()
 	all := []stream.Progress{s.Counter}
 	if s.Stream != nil {
 		all = append(all, s.Stream)
@@ -196,7 +197,7 @@ func (s *Screen) Start() int {
 	case s.live():
 		all = append(all, s.display())
 	default:
-		all = append(all, stream.Human(s.Out, stream.Options{Pen: s.Pen(), Shown: s.amount()}))
+		all = append(all, stream.Human(s.lines(), stream.Options{Pen: pen, Shown: s.amount()}))
 	}
 	s.Progress = stream.Multi(all...)
 	s.closers = append(s.closers, s.Progress.Close)

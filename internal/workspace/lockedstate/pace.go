@@ -9,8 +9,6 @@ import (
 // is on disk at once, has everything: saving in between is for those who don't
 // see it, other programs and other machines, and must not cost much.
 type pace struct {
-	// rest is how many times as long as a save took nothing is saved afterwards.
-	rest  int
 	asked time.Duration // the least time between two saves; 0 for none
 	began time.Time
 
@@ -18,14 +16,10 @@ type pace struct {
 	took    []time.Duration // the last saves
 }
 
-// The largest part of the time for saves: with files a third, which is waiting for the
-// disk; with servers, which others use as well, a twentieth.
 const (
-	restFile   = 2
-	restServer = 20
-)
-
-const (
+	// restTimes is how many times as long as a save took nothing is saved afterwards: saving
+	// takes a twentieth of the time at most.
+	restTimes = 20
 	// shortWait gathers what ends at about the same time.
 	shortWait = 20 * time.Millisecond
 	// longestRest is how long a state may lack what was done, however slow saving is: as long
@@ -47,7 +41,7 @@ func (p *pace) saved(took time.Duration, size int64) time.Duration {
 	// A single slow one says more about what else this machine does.
 	p.took = append(p.took, took)
 	p.took = p.took[max(0, len(p.took)-3):]
-	rest := max(took, min(time.Duration(p.rest)*slices.Min(p.took), longestRest))
+	rest := max(took, min(restTimes*slices.Min(p.took), longestRest))
 	return max(shortWait, rest, p.asked)
 }
 

@@ -12,12 +12,11 @@ func TestPace(t *testing.T) {
 		took []time.Duration
 		want []time.Duration // how long not to save after each
 	}{
-		"files":       {pace{rest: restFile}, []time.Duration{ms, 50 * ms, 50 * ms, 50 * ms}, []time.Duration{20 * ms, 50 * ms, 50 * ms, 100 * ms}},
-		"fast server": {pace{rest: restServer}, []time.Duration{ms / 2, 5 * ms, 5 * ms, 5 * ms}, []time.Duration{20 * ms, 20 * ms, 20 * ms, 100 * ms}},
-		"slow server": {pace{rest: restServer}, []time.Duration{300 * ms}, []time.Duration{6 * time.Second}},
-		"slow once":   {pace{rest: restServer}, []time.Duration{2 * ms, 90 * ms, 2 * ms}, []time.Duration{40 * ms, 90 * ms, 40 * ms}},
-		"slowest":     {pace{rest: restServer}, []time.Duration{3 * time.Second, 30 * time.Second}, []time.Duration{20 * time.Second, 30 * time.Second}},
-		"asked":       {pace{rest: restFile, asked: time.Minute}, []time.Duration{ms}, []time.Duration{time.Minute}},
+		"fast":      {pace{}, []time.Duration{ms / 2, 5 * ms, 5 * ms, 5 * ms}, []time.Duration{20 * ms, 20 * ms, 20 * ms, 100 * ms}},
+		"slow":      {pace{}, []time.Duration{300 * ms}, []time.Duration{6 * time.Second}},
+		"slow once": {pace{}, []time.Duration{2 * ms, 90 * ms, 2 * ms}, []time.Duration{40 * ms, 90 * ms, 40 * ms}},
+		"slowest":   {pace{}, []time.Duration{3 * time.Second, 30 * time.Second}, []time.Duration{20 * time.Second, 30 * time.Second}},
+		"asked":     {pace{asked: time.Minute}, []time.Duration{ms}, []time.Duration{time.Minute}},
 	} {
 		for n, took := range c.took {
 			if got := c.p.saved(took, 10); got != c.want[n] {

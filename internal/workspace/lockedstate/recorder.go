@@ -82,10 +82,7 @@ func (s *Session) recorder(ctx context.Context, p *plan.Plan, interrupted <-chan
 	r := &Recorder{
 		ctx: ctx, s: s, state: start, stop: make(chan struct{}), hurry: interrupted,
 		doubts: map[addr.Object]journal.Operation{}, intents: map[addr.Object]journal.Operation{},
-		pace: pace{rest: restFile, asked: s.Interval, began: s.Now()},
-	}
-	if s.remote() {
-		r.pace.rest = restServer
+		pace: pace{asked: s.Interval, began: s.Now()},
 	}
 	for _, o := range s.doubts {
 		r.doubts[o.Object] = o
