@@ -14,6 +14,7 @@ import (
 	"weir.dev/weir/internal/resource/lifecycle"
 	"weir.dev/weir/internal/resource/providerclient"
 	"weir.dev/weir/internal/resource/ratelimit"
+	"weir.dev/weir/internal/state"
 )
 
 // intended is an intent with what only its telling needs.
@@ -42,7 +43,8 @@ func (r *run) begun(what string, err error) diag.List {
 }
 
 // effect changes an object. The intent is in the journal before the provider is called; without it
-// a killed run couldn't know that the object may exist. The second result is false if the provider wasn't
+// a killed run couldn't know that the object may exist. An object that exists in the state and
+// nowhere else needs none. The second result is false if the provider wasn't
 // called, because the run was stopped or the journal failed. With provisions, the provisioners report the
 // end of the change. In a batch this holds for each object.
 func (r *run) effect(t *promise.Task, of *step, conn *providerclient.Conn, i intended, s lifecycle.Subject, in lifecycle.ApplyInput, provisions bool) (after lifecycle.Object, begun bool, diags diag.List) {
@@ -51,8 +53,10 @@ func (r *run) effect(t *promise.Task, of *step, conn *providerclient.Conn, i int
 		if r.progress.halted() {
 			return nil
 		}
-		if diags = r.intent(i.Intent); diags.HasErrors() {
-			return nil
+		if !conn.StateOnly(s.Addr.Name) {
+			if diags = r.intent(i.Intent); diags.HasErrors() {
+				return nil
+			}
 		}
 		begun = true
 		r.tell(e)
@@ -64,7 +68,7 @@ func (r *run) effect(t *promise.Task, of *step, conn *providerclient.Conn, i int
 			return r.timed(func(ctx context.Context) diag.List { return change(ctx, s) })
 		})
 	} else {
-		r.call(ratelimit.Once, s.Source, s.Addr.Name, func(ctx context.Context) diag.List { return change(ctx, s) })
+		r.call(conn, ratelimit.Once, s.Addr.Name, func(ctx context.Context) diag.List { return change(ctx, s) })
 	}
 	if !begun {
 		return in.Prior, false, diags
@@ -85,8 +89,17 @@ func (r *run) effect(t *promise.Task, of *step, conn *providerclient.Conn, i int
 
 // call runs a call of a provider within the limits of number and time. Nothing is waited
 // for once the run is stopped.
-func (r *run) call(k ratelimit.Kind, p addr.Provider, name addr.Name, do func(context.Context) diag.List) {
-	r.pool.Ask(r.commands, k, p, name, func() diag.List { return r.timed(do) })
+func (r *run) call(conn *providerclient.Conn, k ratelimit.Kind, name addr.Name, do func(context.Context) diag.List) {
+	conn.Ask(r.commands, k, name, func() diag.List { return r.timed(do) })
+}
+
+// record puts what a step has made of an object into the working state and the journal. Whoever
+// looks at the object from outside, as a provisioner may, finds it in the journal.
+func (r *run) record(conn *providerclient.Conn, o addr.Object, stored *state.Object, provisions bool) diag.List {
+	if conn.StateOnly(o.Name) && !provisions {
+		return r.working.ended(o, stored, Journal.ResultSoon)
+	}
+	return r.working.result(o, stored)
 }
 
 // timed runs a call within the limit of time.

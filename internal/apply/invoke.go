@@ -134,7 +134,7 @@ func (r *run) callAction(s *step, inv *plan.Invocation, conn *providerclient.Con
 	var diags diag.List
 	begun := false
 	e := event.Event{Kind: event.ActionStart, Step: s.id, Invocation: inv, Addr: addr.Object{Instance: inv.Object}}
-	r.call(ratelimit.Once, conn.Addr.Provider, inv.Addr.Name, func(ctx context.Context) diag.List {
+	r.call(conn, ratelimit.Once, inv.Addr.Name, func(ctx context.Context) diag.List {
 		if r.progress.halted() {
 			return nil
 		}

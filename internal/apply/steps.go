@@ -287,7 +287,7 @@ func (r *run) save(op operation, after lifecycle.Object, marked cty.Value, faile
 			stored.Dependencies, stored.Uses = state.JoinDependencies(stored.Dependencies, old.Dependencies), state.JoinUses(stored, old)
 		}
 	}
-	return append(diags, r.working.result(op.change.Addr, stored)...)
+	return append(diags, r.record(op.Conn, op.change.Addr, stored, op.Instance.Resource.Provisions())...)
 }
 
 // depose puts the current object aside for a replacement.
@@ -365,7 +365,7 @@ func (r *run) destroy(t *promise.Task, s *step, out *outcome) {
 		kept.CreateBeforeDestroy = false
 		stored = &kept
 	}
-	t.Report(r.working.result(*s.Object, stored)...)
+	t.Report(r.record(conn, *s.Object, stored, false)...)
 }
 
 // readData reads a data source that was postponed.
@@ -391,7 +391,7 @@ func (r *run) readData(t *promise.Task, s *step, out *outcome) {
 	var diags diag.List
 	var v cty.Value
 	asked := false
-	r.call(ratelimit.Read, op.Subject.Source, i.Name, func(ctx context.Context) diag.List {
+	r.call(op.Conn, ratelimit.Read, i.Name, func(ctx context.Context) diag.List {
 		if r.progress.halted() {
 			return nil
 		}

@@ -18,6 +18,9 @@ type Journal interface {
 	// Result has the present form of the object, nil for nothing. It ends the
 	// intent.
 	Result(o addr.Object, stored *state.Object) error
+	// ResultSoon is Result for an object that exists in the state and nowhere else, which has
+	// no intent. The process may end without it until something else is reported.
+	ResultSoon(o addr.Object, stored *state.Object) error
 	// Moved says that an object isn't where it was before but in another place of the
 	// same instance: it is deposed, or taken back.
 	Moved(from, to addr.Object, stored *state.Object) error
@@ -63,12 +66,16 @@ func (w *working) set(o addr.Object, stored *state.Object) {
 // result changes the working state and journals the present form; nil is for
 // nothing.
 func (w *working) result(o addr.Object, stored *state.Object) diag.List {
+	return w.ended(o, stored, Journal.Result)
+}
+
+func (w *working) ended(o addr.Object, stored *state.Object, record func(Journal, addr.Object, *state.Object) error) diag.List {
 	w.set(o, stored)
 	if w.journal == nil {
 		return nil
 	}
 	var diags diag.List
-	if err := w.journal.Result(o, stored); err != nil {
+	if err := record(w.journal, o, stored); err != nil {
 		diags.Add(diag.Unwritable.As(journalFailed).New(diag.Error, "The result of %s is known and will be in the state, but the journal can't be written: %s.", o, err))
 	}
 	return diags

@@ -29,7 +29,8 @@ const (
 // Builtin is the provider with that name that is part of the engine.
 func Builtin(name string) Provider { return Provider{BuiltinHost, "builtin", name} }
 
-// IsBuiltin reports whether the provider is part of the engine.
+// IsBuiltin reports whether the provider is part of the engine. Its managed objects exist in the
+// state and nowhere else.
 func (p Provider) IsBuiltin() bool { return p.Host == BuiltinHost && p.Namespace == "builtin" }
 
 // Other is the other public registry, which has most of the same providers.

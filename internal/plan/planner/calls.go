@@ -49,7 +49,7 @@ func (c *calls) configure(t *promise.Task, o *instance.Opened) (resourceconfig.C
 		return config, false
 	}
 	var diags diag.List
-	c.pool.Call(func() {
+	o.Conn.Call(o.Addr.Name, func() {
 		diags = o.Conn.ValidateResource(c.ctx, o.Addr.Name.Mode, o.Addr.Name.Type, config.Value)
 	})
 	return config, t.Report(c.locate(o, diags)...)

@@ -99,13 +99,13 @@ func (r *reader) report(t *promise.Task, o *priorObject, diags diag.List) (ok bo
 // upgrade decodes what is stored, in the form of the present schema.
 func (r *reader) upgrade(o *priorObject) (before lifecycle.Object, diags diag.List) {
 	if !o.takesOver() {
-		r.calls.pool.Call(func() { before, diags = o.Subject.Upgrade(r.calls.ctx, o.stored) })
+		o.Conn.Call(o.Addr.Name, func() { before, diags = o.Subject.Upgrade(r.calls.ctx, o.stored) })
 		return before, diags
 	}
 	if !o.Conn.Schemas.MoveState {
 		return o.Subject.None(), provider.Lacking.As("Unsupported moved resource type").List("The provider %s doesn't support moving objects of type %s to %s.", o.Conn.Addr.Provider.ForDisplay(), o.previous().Name.Type, o.Addr.Name.Type)
 	}
-	r.calls.pool.Call(func() { before, diags = o.Subject.Move(r.calls.ctx, o.previous(), o.stored) })
+	o.Conn.Call(o.Addr.Name, func() { before, diags = o.Subject.Move(r.calls.ctx, o.previous(), o.stored) })
 	return before, diags
 }
 

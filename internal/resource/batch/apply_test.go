@@ -52,6 +52,8 @@ func (l *log) Result(o addr.Object, _ *state.Object) error {
 	return nil
 }
 
+func (l *log) ResultSoon(o addr.Object, stored *state.Object) error { return l.Result(o, stored) }
+
 func (l *log) Unsure(o addr.Object) error                  { l.add("unsure %s", o); return nil }
 func (*log) Moved(_, _ addr.Object, _ *state.Object) error { return nil }
 func (*log) Invoke(string) error                           { return nil }

@@ -62,6 +62,10 @@ type Slowed = ratelimit.Slowed
 // Ask runs a call about resource instances within the limits of its kind. The result of the
 // call are the problems of its last time. Nothing is waited for when the context ends.
 func (c *Conn) Ask(ctx context.Context, k ratelimit.Kind, name addr.Name, call func() diag.List) {
+	if c.StateOnly(name) {
+		c.inProcess(ctx, func() { call() })
+		return
+	}
 	c.pool.Ask(ctx, k, c.Addr.Provider, name, call)
 }
 
@@ -70,6 +74,10 @@ func (c *Conn) Ask(ctx context.Context, k ratelimit.Kind, name addr.Name, call f
 // kind is made by itself, so that a provider isn't asked whether it does for the sake of one
 // object. The result are the problems of the call's last time.
 func (c *Conn) AskOf(t *promise.Task, ctx context.Context, k ratelimit.Kind, s lifecycle.Subject, call func(lifecycle.Subject) diag.List) (diags diag.List) {
+	if c.StateOnly(s.Addr.Name) {
+		c.inProcess(ctx, func() { diags = call(s) })
+		return diags
+	}
 	p, most := c.together(ctx, k, s.Addr.Name.Type)
 	if most < 2 {
 		c.Ask(ctx, k, s.Addr.Name, func() diag.List { diags = call(s); return diags })
@@ -83,6 +91,28 @@ func (c *Conn) AskOf(t *promise.Task, ctx context.Context, k ratelimit.Kind, s l
 			s.Provider = p
 			return call(s)
 		})
+}
+
+// Call runs a call about a resource that asks no service, such as a check, within the limit.
+func (c *Conn) Call(name addr.Name, call func()) {
+	if c.StateOnly(name) {
+		c.inProcess(c.pool.ctx, call)
+		return
+	}
+	c.pool.Call(call)
+}
+
+// StateOnly reports whether the objects of a resource exist in the state and nowhere else.
+func (c *Conn) StateOnly(name addr.Name) bool {
+	return name.Mode == addr.Managed && c.Addr.Provider.IsBuiltin()
+}
+
+// inProcess runs a call that needs no turn at the limiter, since nobody else has to answer it.
+func (c *Conn) inProcess(ctx context.Context, call func()) {
+	if ctx.Err() == nil {
+		metrics.Calls.Add(1)
+		call()
+	}
 }
 
 // together is the largest number of objects in one call. The first call of a kind has one object, so that

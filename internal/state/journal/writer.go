@@ -27,11 +27,17 @@ func Digest(stored []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// syncDelay is how long a record that nobody waits for may stay unsynced.
-const syncDelay = 5 * time.Millisecond
+const (
+	// syncDelay is how long a record that nobody waits for may stay unsynced.
+	syncDelay = 5 * time.Millisecond
+	// gatherDelay is how long the result of an object that exists in the state and nowhere else
+	// may wait for others, and mostGathered how many bytes of them.
+	gatherDelay  = 100 * time.Millisecond
+	mostGathered = 64 << 10
+)
 
 // A Writer appends to a journal. Its methods may be called at the same time.
-// When one returns its record is written; Intent, Snapshot and End also wait
+// When one but ResultSoon returns, its record is written with all before it; Intent, Snapshot and End also wait
 // until it is on disk with all that was written before, and those that come
 // together are synced together. After an error all further calls fail with it. A nil
 // Writer writes nothing, for runs that may not write to the disk.
@@ -49,6 +55,9 @@ type Writer struct {
 	closed bool
 	err    error
 	size   int64
+
+	gathered []byte      // lines that aren't written yet
+	gathers  *time.Timer // writes them; nil while there are none
 }
 
 // ErrBusy is returned instead of replacing a journal that another run writes.
@@ -253,6 +262,78 @@ func (w *Writer) Result(at addr.Object, stored *state.Object) error {
 	return w.add(r)
 }
 
+// ResultSoon is Result for an object that exists in the state and nowhere else: its record is
+// written with what comes next, or soon.
+func (w *Writer) ResultSoon(at addr.Object, stored *state.Object) error {
+	if w == nil {
+		return nil
+	}
+	r, err := resultRecord(at, stored)
+	if err != nil {
+		return err
+	}
+	text, err := w.turn(r)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	before := len(w.gathered)
+	if w.gathered, w.err = w.chain.append(w.gathered, text); w.err != nil {
+		return w.err
+	}
+	w.added++
+	w.size += int64(len(w.gathered) - before)
+	switch {
+	case len(w.gathered) > mostGathered:
+		w.writeGathered()
+		w.syncSoon()
+	case w.gathers == nil:
+		w.gathers = time.AfterFunc(gatherDelay, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if !w.closed {
+				w.writeGathered()
+				w.syncSoon()
+			}
+		})
+	}
+	return w.err
+}
+
+// writeGathered writes what was gathered. w.mu is held.
+func (w *Writer) writeGathered() {
+	if w.gathers != nil {
+		w.gathers.Stop()
+		w.gathers = nil
+	}
+	if len(w.gathered) > 0 && w.err == nil {
+		w.put(w.gathered)
+	}
+	w.gathered = w.gathered[:0]
+}
+
+// syncSoon has what was written synced before long. w.mu is held.
+func (w *Writer) syncSoon() {
+	if w.late == nil && w.err == nil {
+		w.late = time.AfterFunc(syncDelay, w.syncLate)
+	}
+}
+
+// put appends lines to the file. w.mu is held.
+func (w *Writer) put(lines []byte) {
+	failpoint.At("journal: before")
+	failpoint.Half("journal: half", func() {
+		n, _ := w.file.Append(lines[:len(lines)/2])
+		lines = lines[n:]
+	})
+	_, w.err = w.file.Append(lines)
+	failpoint.At("journal: written")
+}
+
 // Moved says that an object isn't where it was before but in another place of the same
 // instance, as that object has it now. It ends the intents of both.
 func (w *Writer) Moved(from, to addr.Object, stored *state.Object) error {
@@ -309,6 +390,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.mu.Lock()
+	w.writeGathered()
 	err := w.sync(w.added)
 	w.end()
 	w.mu.Unlock()
@@ -359,9 +441,7 @@ func (w *Writer) add(r record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.write(text)
-	if w.late == nil && w.err == nil {
-		w.late = time.AfterFunc(syncDelay, w.syncLate)
-	}
+	w.syncSoon()
 	return w.err
 }
 
@@ -382,6 +462,7 @@ func (w *Writer) addAndSync(r record) error {
 
 // write appends the line of an encoded record. w.mu is held.
 func (w *Writer) write(text []byte) {
+	w.writeGathered()
 	if w.err != nil {
 		return
 	}
@@ -389,14 +470,8 @@ func (w *Writer) write(text []byte) {
 	if w.err = err; err != nil {
 		return
 	}
-	failpoint.At("journal: before")
 	w.size += int64(len(line))
-	failpoint.Half("journal: half", func() {
-		n, _ := w.file.Append(line[:len(line)/2])
-		line = line[n:]
-	})
-	_, w.err = w.file.Append(line)
-	failpoint.At("journal: written")
+	w.put(line)
 	w.added++
 }
 
@@ -408,6 +483,7 @@ func (w *Writer) sync(records int) error {
 			w.synced.Wait()
 			continue
 		}
+		w.writeGathered()
 		upTo := w.added
 		w.busy = true
 		failpoint.At("journal: syncing")

@@ -54,7 +54,16 @@ var declared = sync.OnceValue(func() *fake.Type {
 	return fake.NewType("name string required replace", "generation string replace", "value string", "refs list(string)", "id string computed")
 })
 
-// catalog has the provider as a process uses it.
+// notes is the type of objects that exist in the state and nowhere else.
+var notes = sync.OnceValue(func() *fake.Type {
+	t := fake.NewType("of string", "value string")
+	t.Read = func(r provider.ReadRequest) provider.ReadResponse {
+		return provider.ReadResponse{New: r.Current, Private: r.Private}
+	}
+	return t
+})
+
+// catalog has the providers as a process uses them.
 func (l *life) catalog() provider.Catalog {
 	p := fake.New()
 	own := *declared()
@@ -78,7 +87,9 @@ func (l *life) catalog() provider.Catalog {
 		v["id"] = cty.StringVal(r.ID) // reading finds the rest
 		return provider.ImportResponse{Objects: []provider.ImportedObject{{Type: r.Type, State: cty.ObjectVal(v)}}}
 	}
-	return fake.Catalog{sim: p}
+	n := fake.New()
+	n.Resources["note_text"] = notes()
+	return fake.Catalog{sim: p, addr.Builtin("note"): n}
 }
 
 // change is what the provider is requested, in two moments: the cloud does it, and the answer

@@ -384,10 +384,10 @@ type stored struct {
 	Serial    uint64
 	Lineage   string
 	Resources []struct {
-		Name      string
-		Instances []struct {
+		Type, Name string
+		Instances  []struct {
 			Deposed    string
-			Attributes struct{ ID string }
+			Attributes struct{ ID, Of, Value string }
 		}
 	}
 }
@@ -404,10 +404,31 @@ func idsOf(text []byte) (map[string]string, error) {
 	}
 	for _, r := range s.Resources {
 		for _, i := range r.Instances {
+			if r.Type != "sim_object" {
+				continue
+			}
 			ids[i.Attributes.ID] = r.Name
 		}
 	}
 	return ids, nil
+}
+
+// notes are the objects of a state that exist nowhere else: what each has, by the name of the
+// object that it is about.
+func (h *history) notes() map[string]string {
+	notes := map[string]string{}
+	var s stored
+	if err := json.Unmarshal(h.place.state(), &s); err != nil {
+		h.fail("torn", "the state can't be read: %v", err)
+	}
+	for _, r := range s.Resources {
+		for _, i := range r.Instances {
+			if r.Type == "note_text" {
+				notes[strings.TrimSuffix(r.Name, "_note")+i.Deposed] = i.Attributes.Of + " " + i.Attributes.Value
+			}
+		}
+	}
+	return notes
 }
 
 func (h *history) ids() map[string]string {

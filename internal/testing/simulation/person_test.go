@@ -128,12 +128,13 @@ func (h *history) unlock(machine int, r *run) {
 		h.fail("stuck", "m%d can't take a lock that nobody has: %s", machine, r.said.text())
 		return
 	}
+	m, here := h.machine(machine), false
 	for _, l := range h.lives {
 		if l.This() == holder.Info && !l.ended.Load() {
 			h.fail("stuck", "%s has the lock and goes on", holder.Info)
 			return
 		}
-		m := h.machine(machine)
+		here = here || l.This() == holder.Info && l.machine == m
 		if l.This() == holder.Info && l.machine == m && l.boot == m.boot && (h.place.notes() || len(m.journals()) > 0) {
 			h.fail("stuck", "the lock of %s isn't taken over: %s", holder.Info, r.said.text())
 			return
@@ -143,7 +144,7 @@ func (h *history) unlock(machine int, r *run) {
 		h.fail("stuck", "force-unlock on m%d fails: %s", machine, r.said.text())
 		return
 	}
-	if h.place.notes() || len(h.machine(machine).journals()) > 0 {
+	if h.place.notes() || here && len(m.journals()) > 0 { // a journal of another run knows nothing of this one
 		return
 	}
 	for _, o := range h.untracked() {

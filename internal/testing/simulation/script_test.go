@@ -58,6 +58,7 @@ const (
 type wanted struct {
 	name              string
 	first             bool // create_before_destroy
+	noted             bool // the state has a note of it, by which others refer to it
 	generation, value int
 	refs              []string
 }
@@ -66,6 +67,9 @@ func (w wanted) String() string {
 	text := w.name
 	if w.first {
 		text += "!"
+	}
+	if w.noted {
+		text += "+"
 	}
 	if w.generation > 0 {
 		text += "#" + strconv.Itoa(w.generation)
@@ -217,6 +221,7 @@ func parseWanted(text string) (w wanted, err error) {
 			return w, err
 		}
 	}
+	head, w.noted = strings.CutSuffix(head, "+")
 	w.name, w.first = strings.CutSuffix(head, "!")
 	return w, nil
 }
@@ -276,7 +281,7 @@ func (l line) command() bool { return l.mix > 0 || l.faults != nil }
 
 // grown adds an object to a configuration.
 func grown(r *rand.Rand, config []wanted) []wanted {
-	w := wanted{first: r.IntN(4) == 0}
+	w := wanted{first: r.IntN(4) == 0, noted: r.IntN(3) == 0}
 	for i := range 26 {
 		w.name = string(rune('a' + i))
 		if !slices.ContainsFunc(config, func(o wanted) bool { return o.name == w.name }) {
@@ -324,19 +329,31 @@ func without(config []wanted, name string) (next []wanted) {
 // source is a configuration as text.
 func source(config []wanted) string {
 	var b strings.Builder
+	noted := map[string]bool{}
+	if slices.ContainsFunc(config, func(w wanted) bool { return w.noted }) {
+		b.WriteString("terraform {\n  required_providers {\n    note = {\n      source = \"terraform.io/builtin/note\"\n    }\n  }\n}\n")
+	}
 	for _, w := range config {
+		noted[w.name] = w.noted
 		fmt.Fprintf(&b, "resource \"sim_object\" %q {\n  name = %q\n  generation = \"%d\"\n  value = \"%d\"\n  refs = [", w.name, w.name, w.generation, w.value)
 		for i, ref := range w.refs {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString("sim_object." + ref + ".id")
+			if noted[ref] {
+				b.WriteString("note_text." + ref + "_note.of")
+			} else {
+				b.WriteString("sim_object." + ref + ".id")
+			}
 		}
 		b.WriteString("]\n")
 		if w.first {
 			b.WriteString("  lifecycle {\n    create_before_destroy = true\n  }\n")
 		}
 		b.WriteString("}\n")
+		if w.noted {
+			fmt.Fprintf(&b, "resource \"note_text\" \"%[1]s_note\" {\n  of = sim_object.%[1]s.id\n  value = \"%[2]d\"\n}\n", w.name, w.value)
+		}
 	}
 	return b.String()
 }

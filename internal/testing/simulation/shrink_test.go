@@ -61,8 +61,8 @@ func simpler(s *script) (list []*script) {
 		for n, w := range l.config {
 			less := l
 			less.config = slices.Clone(l.config)
-			if w.first || len(w.refs) > 0 {
-				w.first, w.refs = false, nil
+			if w.first || w.noted || len(w.refs) > 0 {
+				w.first, w.noted, w.refs = false, false, nil
 				less.config[n] = w
 				with(i, less)
 			}

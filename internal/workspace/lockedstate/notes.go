@@ -85,12 +85,13 @@ func (s *Session) note(ctx context.Context, p *plan.Plan) (*notes, diag.List) {
 	return n, nil
 }
 
-// creationsOf are the creations of a plan in the order of its steps.
+// creationsOf are the creations of a plan in the order of its steps, but for objects that exist
+// in the state and nowhere else.
 func (s *Session) creationsOf(p *plan.Plan) []journal.Operation {
 	var list []journal.Operation
 	for n := range p.Graph.Steps {
 		step := &p.Graph.Steps[n]
-		if step.Kind != execgraph.Apply {
+		if step.Kind != execgraph.Apply || step.Provider.Provider.IsBuiltin() {
 			continue
 		}
 		if c := p.Changes[step.Change-1]; c.Action == plan.Create || c.Action.IsReplace() {

@@ -140,7 +140,16 @@ func (r *Recorder) Intent(i plan.Intent) error {
 
 // Result implements apply.Journal.
 func (r *Recorder) Result(at addr.Object, stored *state.Object) error {
-	err := r.w.Result(at, stored)
+	return r.result(at, stored, r.w.Result)
+}
+
+// ResultSoon implements apply.Journal.
+func (r *Recorder) ResultSoon(at addr.Object, stored *state.Object) error {
+	return r.result(at, stored, r.w.ResultSoon)
+}
+
+func (r *Recorder) result(at addr.Object, stored *state.Object, record func(addr.Object, *state.Object) error) error {
+	err := record(at, stored)
 	r.notes.ended(at, stored)
 	r.mu.Lock()
 	defer r.mu.Unlock()
