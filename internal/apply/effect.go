@@ -93,8 +93,8 @@ func (r *run) call(conn *providerclient.Conn, k ratelimit.Kind, name addr.Name, 
 	conn.Ask(r.commands, k, name, func() diag.List { return r.timed(do) })
 }
 
-// record puts what a step has made of an object into the working state and the journal. Whoever
-// looks at the object from outside, as a provisioner may, finds it in the journal.
+// record puts what a step has made of an object into the working state and the journal. A
+// provisioner may look for the object from outside, and finds it in the journal.
 func (r *run) record(conn *providerclient.Conn, o addr.Object, stored *state.Object, provisions bool) diag.List {
 	if conn.StateOnly(o.Name) && !provisions {
 		return r.working.ended(o, stored, Journal.ResultSoon)

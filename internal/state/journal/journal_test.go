@@ -715,3 +715,51 @@ func TestNoWriter(t *testing.T) {
 		t.Error("it has a size")
 	}
 }
+
+// TestGathered: results of objects that exist in the state and nowhere else are written together,
+// in order, and before anything that comes after them.
+func TestGathered(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l"})
+	size := func() int { return bytes.Count(read(t, path), []byte("\n")) }
+	began := size()
+	var all []addr.Object
+	for i := range 5 {
+		o := at(t, fmt.Sprintf("terraform_data.a[%d]", i))
+		all = append(all, o)
+		do(t, w.ResultSoon(o, object(t, fmt.Sprint(i))))
+	}
+	if n := size() - began; n != 0 {
+		t.Errorf("%d results are written at once", n)
+	}
+	if written := int64(len(read(t, path))); w.Size() <= written {
+		t.Errorf("the size is %d, without the results", w.Size())
+	}
+	do(t, w.Intent(Operation{Object: at(t, "sim_object.b"), Action: Create}))
+	if n := size() - began; n != 6 {
+		t.Errorf("%d records are written before and with an intent", n)
+	}
+	do(t, w.ResultSoon(all[0], nil))
+	for range 100 {
+		if size()-began == 7 {
+			break
+		}
+		time.Sleep(gatherDelay / 5)
+	}
+	if n := size() - began; n != 7 {
+		t.Errorf("%d records are written after a while", n)
+	}
+	do(t, w.ResultSoon(all[1], object(t, strings.Repeat("x", mostGathered))))
+	if n := size() - began; n != 8 {
+		t.Errorf("%d records are written once many bytes are gathered", n)
+	}
+	do(t, w.ResultSoon(all[2], nil))
+	do(t, w.Close())
+	folded, inDoubt, err := Recover(&state.Snapshot{Lineage: "l", Objects: map[addr.Object]*state.Object{}}, bytes.NewReader(read(t, path)))
+	do(t, err)
+	if got := names(inDoubt); got != "create sim_object.b" {
+		t.Errorf("in doubt are %s", got)
+	}
+	if len(folded.Objects) != 3 || folded.Objects[all[0]] != nil || folded.Objects[all[2]] != nil {
+		t.Errorf("the journal has %v", folded.Objects)
+	}
+}

@@ -57,7 +57,7 @@ type Writer struct {
 	size   int64
 
 	gathered []byte      // lines that aren't written yet
-	gathers  *time.Timer // writes them; nil while there are none
+	gathers  *time.Timer // writes them; nil while nothing is gathered
 }
 
 // ErrBusy is returned instead of replacing a journal that another run writes.

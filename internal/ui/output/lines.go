@@ -14,8 +14,7 @@ const (
 )
 
 // lines gathers the lines of a large run that follow closely, since each write to a pipe costs
-// more than the making of its line. What is written to the same place by other means comes after
-// them, see over.
+// more than the making of its line. Other writers to the same place come after them, see over.
 type lines struct {
 	mu    sync.Mutex
 	to    io.Writer
