@@ -169,7 +169,7 @@ func (f *Frame) pickProvider(t *promise.Task, decl *program.Provider, use progra
 		if !ok {
 			return nil, false
 		}
-		// Keys are texts. What can be one, becomes one, as indexes of maps do.
+		// Keys are texts. Numbers and booleans become texts, as indexes of maps do.
 		if text, err := convert.Convert(v, cty.String); err == nil {
 			v = text
 		}

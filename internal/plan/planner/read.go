@@ -52,7 +52,7 @@ func (r *reader) read(t *promise.Task, o *priorObject) (*refreshedObject, bool) 
 	return r.unread(t, o, before, stale)
 }
 
-// asStored is an object that leaves the state as it is, so that nobody has to ask about it.
+// asStored returns an object as it is in the state. The caller knows that it leaves the state.
 func (r *reader) asStored(t *promise.Task, o *priorObject) (*refreshedObject, bool) {
 	before, ok := r.before(t, o)
 	if !ok {
