@@ -30,7 +30,9 @@ type FileRead struct {
 	// Function reads it or, for fileset, what is below it. It is empty for a text with slashes,
 	// which a provider may take for a path.
 	Function string
-	Range    hcl.Range
+	// Pattern is that of fileset, which files below Path match; empty where it isn't known.
+	Pattern string
+	Range   hcl.Range
 }
 
 // FileReads are the paths that the expressions of the configuration name. It isn't ok where a part of
@@ -96,11 +98,11 @@ func (s *fileSearch) node(t *promise.Task, in any, ctx *hcl.EvalContext) {
 		case *hclsyntax.FunctionCallExpr:
 			name := strings.TrimPrefix(n.Name, "core::")
 			if slices.Contains(fileFunctions, name) && len(n.Args) > 0 {
-				s.read(t, n.Args[0], name, ctx)
+				s.read(t, n.Args, name, ctx)
 			}
 		case *hclsyntax.TemplateExpr:
 			if text, whole := known(t, n, ctx); whole && strings.Contains(text, "/") && !strings.ContainsAny(text, "\n*") {
-				s.list = append(s.list, FileRead{text, true, "", n.Range()})
+				s.list = append(s.list, FileRead{Path: text, Whole: true, Range: n.Range()})
 			}
 		}
 		return nil
@@ -108,9 +110,16 @@ func (s *fileSearch) node(t *promise.Task, in any, ctx *hcl.EvalContext) {
 }
 
 // read notes what a function reads. A template may read further files.
-func (s *fileSearch) read(t *promise.Task, e hclsyntax.Expression, function string, ctx *hcl.EvalContext) {
+func (s *fileSearch) read(t *promise.Task, args []hclsyntax.Expression, function string, ctx *hcl.EvalContext) {
+	e := args[0]
 	text, whole := known(t, e, ctx)
-	s.list = append(s.list, FileRead{text, whole, function, e.Range()})
+	read := FileRead{Path: text, Whole: whole, Function: function, Range: e.Range()}
+	if function == "fileset" && len(args) > 1 {
+		if pattern, all := known(t, args[1], ctx); all {
+			read.Pattern = pattern
+		}
+	}
+	s.list = append(s.list, read)
 	if function != "templatefile" || !whole {
 		return
 	}
@@ -119,7 +128,7 @@ func (s *fileSearch) read(t *promise.Task, e hclsyntax.Expression, function stri
 		return // that it isn't there is known by its path
 	}
 	if slices.ContainsFunc(fileFunctions, func(name string) bool { return strings.Contains(string(content), name+"(") }) {
-		s.list = append(s.list, FileRead{"", false, function, e.Range()})
+		s.list = append(s.list, FileRead{Function: function, Range: e.Range()})
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
@@ -157,6 +159,10 @@ func (in *inputs) reaches(r engine.FileRead, path string) bool {
 	if path == named {
 		return true
 	}
-	below := strings.HasPrefix(path, named+string(filepath.Separator))
+	rest, below := strings.CutPrefix(path, named+string(filepath.Separator))
+	if below && r.Function == "fileset" && r.Pattern != "" && !strings.Contains(r.Pattern, "..") {
+		match, err := doublestar.Match(strings.TrimPrefix(r.Pattern, "./"), filepath.ToSlash(rest))
+		return match || err != nil
+	}
 	return below && (r.Function == "fileset" || r.Function == "" && len(named) > len(in.root) && !in.modules[named])
 }

@@ -133,7 +133,7 @@ func (k *trial) read(p engines.Place, root string) (ids map[string]bool, transfe
 	var s readState
 	content := p.Content(k.t, k.name+root)
 	if err := json.Unmarshal(content, &s); err != nil || s.Version != 4 {
-		k.t.Fatalf("%s: the state of %s isn't valid: %v\n%s", k.name, root, err, content)
+		k.t.Fatalf("%s: the state of %s isn't valid, from %s to %s: %v\n%s", k.name, root, k.from.Kind, k.to.Kind, err, content)
 	}
 	ids = map[string]bool{}
 	for _, r := range s.Resources {

@@ -101,7 +101,11 @@ func tag(state []byte) string {
 func (s *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	body, _ := io.ReadAll(r.Body)
+	body, err := io.ReadAll(r.Body)
+	if err != nil { // the client was killed while it sent
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
 	s.log = append(s.log, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("X-Team"))
 	if s.fail > 0 {
 		s.fail--
