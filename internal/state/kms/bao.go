@@ -2,6 +2,7 @@ package kms
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ type bao struct {
 	client      rest.Client
 	engine, key string
 	size        int
+	extra       string // authenticated with each key, in base64
 }
 
 func baoSchema() *schema.Block {
@@ -39,6 +41,7 @@ func baoSchema() *schema.Block {
 		"token":               token,
 		"key_name":            required(cty.String, "The key that keys are encrypted with"),
 		"key_length":          backendconfig.Optional(cty.Number, "How many bytes keys have: 16, 32 (the default) or 64"),
+		"associated_data":     backendconfig.Optional(cty.String, "Data that each request has to repeat, in base64"),
 		"transit_engine_path": backendconfig.Optional(cty.String, "Where the transit engine is, /transit by default"),
 	}}
 }
@@ -55,8 +58,11 @@ func openBao(config cty.Value, env storage.Env) (encryption.Keeper, error) {
 		}
 		return ""
 	}
-	k := &bao{key: text(config, "key_name"), engine: text(config, "transit_engine_path")}
+	k := &bao{key: text(config, "key_name"), engine: text(config, "transit_engine_path"), extra: text(config, "associated_data")}
 	var err error
+	if _, err = base64.StdEncoding.DecodeString(k.extra); err != nil {
+		return nil, errors.New("associated_data is not valid base64")
+	}
 	if k.size, err = number(config, "key_length"); err != nil {
 		return nil, err
 	}
@@ -146,6 +152,7 @@ func (k *bao) Size() int { return k.size }
 
 type baoMeta struct {
 	Ciphertext []byte `json:"ciphertext"`
+	Extra      string `json:"associated_data,omitempty"`
 }
 
 func (k *bao) ask(ctx context.Context, verb string, in any) (plain []byte, sealed string, err error) {
@@ -167,8 +174,8 @@ func (k *bao) ask(ctx context.Context, verb string, in any) (plain []byte, seale
 }
 
 func (k *bao) Make(ctx context.Context) ([]byte, any, error) {
-	key, sealed, err := k.ask(ctx, "datakey/plaintext", map[string]int{"bits": k.size * 8})
-	return key, baoMeta{[]byte(sealed)}, err
+	key, sealed, err := k.ask(ctx, "datakey/plaintext", repeat(map[string]any{"bits": k.size * 8}, k.extra))
+	return key, baoMeta{[]byte(sealed), k.extra}, err
 }
 
 func (k *bao) Find(ctx context.Context, text []byte) ([]byte, error) {
@@ -176,6 +183,14 @@ func (k *bao) Find(ctx context.Context, text []byte) ([]byte, error) {
 	if err := readMeta(text, &meta, func() bool { return len(meta.Ciphertext) > 0 }); err != nil {
 		return nil, err
 	}
-	key, _, err := k.ask(ctx, "decrypt", map[string]string{"ciphertext": string(meta.Ciphertext)})
+	key, _, err := k.ask(ctx, "decrypt", repeat(map[string]any{"ciphertext": string(meta.Ciphertext)}, meta.Extra))
 	return key, err
+}
+
+// repeat adds the data that a key is authenticated with to the body of a request.
+func repeat(body map[string]any, extra string) map[string]any {
+	if extra != "" {
+		body["associated_data"] = extra
+	}
+	return body
 }

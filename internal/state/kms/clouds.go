@@ -37,6 +37,7 @@ func limit(env storage.Env) (time.Duration, error) { return stalltimeout.Limit(e
 type amazon struct {
 	caller    *s3.Caller
 	key, spec string
+	context   map[string]string
 }
 
 var specs = map[string]int{"AES_256": 32, "AES_128": 16}
@@ -48,8 +49,9 @@ func amazonSchema() *schema.Block {
 		"use_dualstack_endpoint", "use_fips_endpoint", "custom_ca_bundle", "ec2_metadata_service_endpoint", "ec2_metadata_service_endpoint_mode",
 		"shared_credentials_files", "shared_config_files", "assume_role", "assume_role_with_web_identity", "allowed_account_ids", "forbidden_account_ids",
 	}, map[string]*schema.Attribute{
-		"kms_key_id": required(cty.String, "The key that keys are encrypted with"),
-		"key_spec":   required(cty.String, "The kind of keys: AES_256 or AES_128"),
+		"kms_key_id":         required(cty.String, "The key that keys are encrypted with"),
+		"key_spec":           required(cty.String, "The kind of keys: AES_256 or AES_128"),
+		"encryption_context": backendconfig.Optional(cty.Map(cty.String), "Texts that each request has to repeat"),
 		"endpoints": backendconfig.Object("Addresses of services", map[string]*schema.Attribute{
 			"iam": backendconfig.Optional(cty.String, "The address of IAM, which isn't asked for anything"),
 			"sts": backendconfig.Optional(cty.String, "The address of STS"),
@@ -67,6 +69,15 @@ func openAmazon(config cty.Value, env storage.Env) (encryption.Keeper, error) {
 		return nil, fmt.Errorf("invalid key_spec %q, it is AES_256 or AES_128", k.spec)
 	}
 	given := config.AsValueMap()
+	if c := given["encryption_context"]; !c.IsNull() {
+		k.context = map[string]string{}
+		for name, v := range c.AsValueMap() {
+			if v.IsNull() {
+				return nil, fmt.Errorf("encryption_context: %q is null", name)
+			}
+			k.context[name] = v.AsString()
+		}
+	}
 	if e := given["endpoints"]; !e.IsNull() { // the backend knows more of them
 		all := e.AsValueMap()
 		for name := range s3.Schema().Attributes["endpoints"].Nested.Attributes {
@@ -85,13 +96,14 @@ func openAmazon(config cty.Value, env storage.Env) (encryption.Keeper, error) {
 func (k *amazon) Size() int { return specs[k.spec] }
 
 type amazonMeta struct {
-	Ciphertext []byte `json:"ciphertext_blob"`
+	Ciphertext []byte            `json:"ciphertext_blob"`
+	Context    map[string]string `json:"encryption_context,omitempty"`
 }
 
 func (k *amazon) Make(ctx context.Context) ([]byte, any, error) {
 	var made struct{ Plaintext, CiphertextBlob []byte }
-	err := k.caller.Call(ctx, "TrentService.GenerateDataKey", map[string]string{"KeyId": k.key, "KeySpec": k.spec}, &made)
-	return made.Plaintext, amazonMeta{made.CiphertextBlob}, err
+	err := k.caller.Call(ctx, "TrentService.GenerateDataKey", k.request(k.context, "KeySpec", k.spec), &made)
+	return made.Plaintext, amazonMeta{made.CiphertextBlob, k.context}, err
 }
 
 func (k *amazon) Find(ctx context.Context, text []byte) ([]byte, error) {
@@ -100,8 +112,17 @@ func (k *amazon) Find(ctx context.Context, text []byte) ([]byte, error) {
 		return nil, err
 	}
 	var found struct{ Plaintext []byte }
-	err := k.caller.Call(ctx, "TrentService.Decrypt", map[string]any{"KeyId": k.key, "CiphertextBlob": meta.Ciphertext}, &found)
+	err := k.caller.Call(ctx, "TrentService.Decrypt", k.request(meta.Context, "CiphertextBlob", meta.Ciphertext), &found)
 	return found.Plaintext, err
+}
+
+// request is the body of a request about the key.
+func (k *amazon) request(about map[string]string, name string, v any) map[string]any {
+	body := map[string]any{"KeyId": k.key, name: v}
+	if len(about) > 0 {
+		body["EncryptionContext"] = about
+	}
+	return body
 }
 
 // A google keeps keys that are made here with the key management service of Google Cloud.
@@ -109,13 +130,15 @@ type google struct {
 	client   func(context.Context) (*http.Client, error)
 	key      string
 	size     int
+	extra    []byte // authenticated with each key
 	patience time.Duration
 }
 
 func googleSchema() *schema.Block {
 	return part(gcs.Schema(), []string{"credentials", "access_token", "impersonate_service_account", "impersonate_service_account_delegates"}, map[string]*schema.Attribute{
-		"kms_encryption_key": required(cty.String, "The key that keys are encrypted with: projects/…/locations/…/keyRings/…/cryptoKeys/…"),
-		"key_length":         required(cty.Number, "How many bytes keys have"),
+		"kms_encryption_key":            required(cty.String, "The key that keys are encrypted with: projects/…/locations/…/keyRings/…/cryptoKeys/…"),
+		"key_length":                    required(cty.Number, "How many bytes keys have"),
+		"additional_authenticated_data": backendconfig.Optional(cty.String, "Data that each request has to repeat, in base64"),
 	})
 }
 
@@ -130,6 +153,12 @@ func openGoogle(config cty.Value, env storage.Env) (encryption.Keeper, error) {
 		return nil, errors.New("kms_encryption_key must be provided")
 	case k.size < 1 || k.size > 1024:
 		return nil, errors.New("key_length must be from 1 to 1024, which is what the service takes")
+	}
+	if k.extra, err = base64.StdEncoding.DecodeString(text(config, "additional_authenticated_data")); err != nil {
+		return nil, errors.New("additional_authenticated_data must be valid standard base64")
+	}
+	if len(k.extra) > 64<<10 {
+		return nil, errors.New("additional_authenticated_data must have at most 64 KiB, which is what the service takes")
 	}
 	if k.patience, err = limit(env); err != nil {
 		return nil, err
@@ -172,7 +201,7 @@ func said(body []byte) string {
 func (k *google) Make(ctx context.Context) ([]byte, any, error) {
 	key := random(k.size)
 	var made googleMeta
-	err := k.ask(ctx, "encrypt", map[string][]byte{"plaintext": key}, &made)
+	err := k.ask(ctx, "encrypt", k.request("plaintext", key), &made)
 	return key, made, err
 }
 
@@ -182,8 +211,17 @@ func (k *google) Find(ctx context.Context, text []byte) ([]byte, error) {
 		return nil, err
 	}
 	var found struct{ Plaintext []byte }
-	err := k.ask(ctx, "decrypt", meta, &found)
+	err := k.ask(ctx, "decrypt", k.request("ciphertext", meta.Ciphertext), &found)
 	return found.Plaintext, err
+}
+
+// request is the body of a request about a key.
+func (k *google) request(name string, content []byte) map[string][]byte {
+	body := map[string][]byte{name: content}
+	if len(k.extra) > 0 {
+		body["additionalAuthenticatedData"] = k.extra
+	}
+	return body
 }
 
 // An azure keeps keys that are made here with a vault of Azure.

@@ -66,6 +66,46 @@ func opened(t *testing.T, typ string, env storage.Env, changes map[string]cty.Va
 	return service.Open(cty.ObjectVal(config))
 }
 
+// extra is what keys of each kind are authenticated with.
+var extra = map[string]map[string]cty.Value{
+	"aws_kms": {"encryption_context": cty.MapVal(map[string]cty.Value{"team": cty.StringVal("a")})},
+	"gcp_kms": {"additional_authenticated_data": cty.StringVal("YWJj")},
+	"openbao": {"associated_data": cty.StringVal("YWJj")},
+}
+
+// TestExtraData: a key is found again with the data that it was made with, and only so. AWS and
+// OpenBao keep that beside the key.
+func TestExtraData(t *testing.T) {
+	for typ, values := range extra {
+		t.Run(typ, func(t *testing.T) {
+			env := storage.Env{Getenv: func(string) string { return "" }, Transport: wire(t, &testservers.Keys{})}
+			with, err := opened(t, typ, env, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			without, err := opened(t, typ, env, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key, meta, err := with.Make(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.Marshal(meta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found, err := with.Find(t.Context(), text); err != nil || !bytes.Equal(found, key) {
+				t.Errorf("found %x instead of %x: %v", found, key, err)
+			}
+			found, err := without.Find(t.Context(), text)
+			if kept := typ != "gcp_kms"; kept != (err == nil) || kept && !bytes.Equal(found, key) {
+				t.Errorf("without the setting: %x, %v", found, err)
+			}
+		})
+	}
+}
+
 // TestAsked looks at what services are asked for, and when.
 func TestAsked(t *testing.T) {
 	for typ, want := range map[string][2]string{
@@ -129,6 +169,9 @@ func TestProblems(t *testing.T) {
 		{"aws_kms", map[string]cty.Value{"region": none}, nil, "AWS_DEFAULT_REGION"},
 		{"aws_kms", map[string]cty.Value{"region": none}, map[string]string{"AWS_REGION": "us-east-1"}, ""},
 		{"aws_kms", map[string]cty.Value{"endpoints": cty.ObjectVal(map[string]cty.Value{"iam": none, "sts": text("http://sts")})}, nil, ""},
+		{"gcp_kms", map[string]cty.Value{"additional_authenticated_data": text("?")}, nil, "valid standard base64"},
+		{"openbao", map[string]cty.Value{"associated_data": text("?")}, nil, "not valid base64"},
+		{"aws_kms", map[string]cty.Value{"encryption_context": cty.MapVal(map[string]cty.Value{"a": none})}, nil, "is null"},
 		{"gcp_kms", map[string]cty.Value{"key_length": number(0)}, nil, "from 1 to 1024"},
 		{"gcp_kms", map[string]cty.Value{"key_length": number(1025)}, nil, "from 1 to 1024"},
 		{"gcp_kms", map[string]cty.Value{"key_length": cty.NumberFloatVal(1.5)}, nil, "whole number"},

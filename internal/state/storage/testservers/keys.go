@@ -21,6 +21,7 @@ type Keys struct {
 	log  []string
 	made byte
 	fail bool
+	with map[string]string // what each sealed key was authenticated with
 }
 
 // Names of the keys.
@@ -57,6 +58,22 @@ func turn(plain []byte) []byte {
 	return append([]byte(turned), sealed...)
 }
 
+// bind seals a key, which only those open who repeat the extra data.
+func (s *Keys) bind(plain []byte, extra string) []byte {
+	sealed := turn(plain)
+	if s.with == nil {
+		s.with = map[string]string{}
+	}
+	s.with[string(sealed)] = extra
+	return sealed
+}
+
+// open is back for those who repeat the extra data.
+func (s *Keys) open(sealed []byte, extra string) ([]byte, bool) {
+	plain, ok := s.back(sealed)
+	return plain, ok && s.with[string(sealed)] == extra
+}
+
 func (s *Keys) back(sealed []byte) ([]byte, bool) {
 	plain, ok := bytes.CutPrefix(slices.Clone(sealed), []byte(turned))
 	slices.Reverse(plain)
@@ -80,6 +97,9 @@ func (s *Keys) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Ciphertext                string
 		Bits                      int
 		Alg, Value                string
+		EncryptionContext         map[string]string
+		Associated                string `json:"associated_data"`
+		Additional                string `json:"additionalAuthenticatedData"`
 	}
 	_ = json.Unmarshal(body, &in)
 	note := func(what string) bool { s.log = append(s.log, what); return !s.fail }
@@ -93,13 +113,14 @@ func (s *Keys) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Host == "login.microsoftonline.com":
 		(&Azure{}).login(w, r)
 	case target != "":
-		sealed, known := s.back(in.CiphertextBlob)
+		about := fmt.Sprint(in.EncryptionContext)
+		sealed, known := s.open(in.CiphertextBlob, about)
 		switch verb := strings.TrimPrefix(target, "TrentService."); {
 		case !note("aws "+verb) || in.KeyId != AmazonKMS || !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256"):
 			answer(http.StatusBadRequest, map[string]string{"__type": "NotFoundException", "message": "there is no such key"})
 		case verb == "GenerateDataKey":
 			key := s.fresh(map[string]int{"AES_256": 32, "AES_128": 16}[in.KeySpec])
-			answer(http.StatusOK, map[string]any{"KeyId": AmazonKMS, "Plaintext": key, "CiphertextBlob": turn(key)})
+			answer(http.StatusOK, map[string]any{"KeyId": AmazonKMS, "Plaintext": key, "CiphertextBlob": s.bind(key, about)})
 		case verb == "Decrypt" && known:
 			answer(http.StatusOK, map[string]any{"KeyId": AmazonKMS, "Plaintext": sealed})
 		default:
@@ -108,13 +129,13 @@ func (s *Keys) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, "/v1/transit/"):
 		sealed, found := strings.CutPrefix(in.Ciphertext, "vault:v1:")
 		raw, _ := base64.StdEncoding.DecodeString(sealed)
-		plain, known := s.back(raw)
+		plain, known := s.open(raw, in.Associated)
 		switch verb := strings.TrimSuffix(strings.TrimPrefix(path, "/v1/transit/"), "/"+OtherKey); {
 		case !note("bao "+verb) || r.Header.Get("X-Vault-Token") != BaoToken:
 			answer(http.StatusForbidden, map[string]any{"errors": []string{"permission denied"}})
 		case verb == "datakey/plaintext":
 			key := s.fresh(in.Bits / 8)
-			answer(http.StatusOK, map[string]any{"data": map[string]any{"plaintext": key, "ciphertext": "vault:v1:" + base64.StdEncoding.EncodeToString(turn(key))}})
+			answer(http.StatusOK, map[string]any{"data": map[string]any{"plaintext": key, "ciphertext": "vault:v1:" + base64.StdEncoding.EncodeToString(s.bind(key, in.Associated))}})
 		case verb == "decrypt" && found && known:
 			answer(http.StatusOK, map[string]any{"data": map[string]any{"plaintext": plain}})
 		default:
@@ -123,12 +144,12 @@ func (s *Keys) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.Host, ".vault.azure.net"):
 		s.azure(w, r, in.Alg, in.Value, note, answer)
 	case strings.HasPrefix(path, "/v1/"+GoogleKMS+":"):
-		plain, known := s.back([]byte(unbase(in.Ciphertext)))
+		plain, known := s.open([]byte(unbase(in.Ciphertext)), in.Additional)
 		switch verb := strings.TrimPrefix(path, "/v1/"+GoogleKMS+":"); {
 		case !note("google "+verb) || r.Header.Get("Authorization") != "Bearer token":
 			answer(http.StatusForbidden, map[string]any{"error": map[string]any{"message": "Permission denied"}})
 		case verb == "encrypt":
-			answer(http.StatusOK, map[string]any{"name": GoogleKMS + "/cryptoKeyVersions/1", "ciphertext": turn(in.Plaintext)})
+			answer(http.StatusOK, map[string]any{"name": GoogleKMS + "/cryptoKeyVersions/1", "ciphertext": s.bind(in.Plaintext, in.Additional)})
 		case verb == "decrypt" && known:
 			answer(http.StatusOK, map[string]any{"plaintext": plain})
 		default:
