@@ -74,6 +74,12 @@ func (s *Saved) write() error {
 	return durable.Replace(filepath.Join(s.dir, listFile), append(data, '\n'), 0o644)
 }
 
+// IsSaved reports whether a path is a folder of plans.
+func IsSaved(d *workspace.Directory, path string) bool {
+	_, err := readlimit.File(filepath.Join(d.Place.Path(path), listFile))
+	return err == nil
+}
+
 // ReadSaved reads the list of a folder.
 func ReadSaved(d *workspace.Directory, path string) (*Saved, diag.List) {
 	dir, err := filepath.Abs(d.Place.Path(path))

@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan/planfile"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/roots"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/state/statefile"
@@ -31,7 +32,7 @@ import (
 var showCommand = &command{
 	Name: "show", Args: "[PATH [ADDRESS...]]", Max: -1,
 	Synopsis: "Show the current state or a saved plan",
-	Long:     "Without a path it prints the current state. The file at PATH is a saved plan or a state. With addresses it prints every attribute of these changes in a saved plan. JSON includes sensitive values.",
+	Long:     "Without a path it prints the current state. The file at PATH is a saved plan or a state, or a folder with the saved plans of roots. With addresses it prints every attribute of these changes in a saved plan. JSON includes sensitive values.",
 	JSON:     output.Document,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var o showOptions
@@ -82,6 +83,9 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 			return 1
 		}
 		return e.showState(ctx, s.Prior())
+	}
+	if roots.IsSaved(e.directory, o.Path) {
+		return e.showSaved(ctx, o)
 	}
 	data, err := e.directory.Place.Input(o.Path)
 	switch unread := diag.Unreadable.As("Failed to read the given file as a state or plan file"); {

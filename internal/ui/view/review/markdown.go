@@ -73,7 +73,7 @@ func (d *document) head(p *plan.Plan, rows []*summary.Row) {
 		d.add("### " + stream.PlanText(p.Counts()) + "\n\n")
 	}
 	for _, line := range view.Heading(p) {
-		d.add(escape(line) + "\n\n")
+		d.add(Escape(line) + "\n\n")
 	}
 	if risk := view.Risk(rows); risk != "" {
 		d.add("> **" + risk + "**\n\n")
@@ -115,10 +115,10 @@ func line(r *summary.Row) string {
 	}
 	var said []string
 	for _, note := range view.Brief(r) {
-		said = append(said, escape(note.String()))
+		said = append(said, Escape(note.String()))
 	}
 	if why := view.Causes(r, nil); why != "" {
-		said = append(said, escape(why))
+		said = append(said, Escape(why))
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", action(r.Action), code(r.Addresses()), count, strings.Join(said, "<br>"))
 }
@@ -234,8 +234,8 @@ func code(text string) string {
 	return "`" + text + "`"
 }
 
-// escape keeps text from being read as Markdown or HTML, within a table.
-func escape(text string) string {
+// Escape keeps text from being read as Markdown or HTML, within a table.
+func Escape(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		switch r {
