@@ -17,6 +17,8 @@ func TestParseRemote(t *testing.T) {
 		{"git::/srv/x.git", "git::file:///srv/x.git", ""},
 		{"github.com/org/x", "git::https://github.com/org/x.git", ""},
 		{"github.com/org/x.git//m?ref=v1", "git::https://github.com/org/x.git?ref=v1", "m"},
+		{"github.com/org/x//m?ref=feature/a", "git::https://github.com/org/x.git?ref=feature/a", "m"},
+		{"git::https://example.com/x.git?ref=feature/a/b", "git::https://example.com/x.git?ref=feature/a/b", ""},
 		{"bitbucket.org/org/x", "git::https://bitbucket.org/org/x.git", ""},
 		{"https://example.com/x.zip", "https://example.com/x.zip", ""},
 		{"https://example.com/x.zip//modules/*?checksum=abc", "https://example.com/x.zip?checksum=abc", "modules/*"},

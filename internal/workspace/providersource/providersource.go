@@ -78,7 +78,7 @@ func (d *Supplier) supplied() (s *supply, complete func()) {
 		}
 		all := install.Requirements{}
 		for _, lock := range s.locks.All() {
-			all[lock.Provider] = nil
+			all[lock.Provider] = []install.Requirement{{Constraint: lock.Version.String()}} // others leave out prereleases
 		}
 		s.verified = install.ReadVerified(noted)
 		// Problems count when it is known what is needed.

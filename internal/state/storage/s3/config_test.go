@@ -54,6 +54,8 @@ func TestConfig(t *testing.T) {
 		{values: one("region", null), want: "Missing region value"},
 		{values: one("region", null), env: map[string]string{"AWS_REGION": "eu-central-1"}},
 		{values: one("region", text("moon")), want: "Invalid region value: invalid AWS Region: moon"},
+		{values: one("region", text("eusc-de-east-1"))},
+		{values: one("region", text("mx-central-1"))},
 		{values: one("region", text("eu-central-9"))}, // there may be one some day
 		{values: map[string]cty.Value{"region": text("moon"), "skip_region_validation": cty.True}},
 		{values: one("kms_key_id", text("nonsense")), want: "Invalid KMS Key ID"},
