@@ -15,7 +15,7 @@ export CGO_ENABLED := 0
 # 2 MiB of memory and a millisecond of every start.
 export GOFLAGS := -trimpath -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot packages test unit libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected temporal durable versus versus-histories aws-modules page vscode editors ci clean soak
+.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot packages test unit libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories aws-modules page vscode editors ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -296,6 +296,10 @@ kills: build ## kill -9 while objects are made, the next run in another director
 
 moves: build ## kill -9 while objects move between states, the next run in another directory: KILLS=500 between files, http, PostgreSQL and S3; SEED=1 picks them
 	cd test/backends && IAC_BIN=$(CURDIR)/bin/weir MOVES=$(KILLS) SEED=$(SEED) go test -count=1 -timeout 0 -v -run TestMoves ./migration
+
+ESTATES ?= 2000
+estates: ## apply all roots of random estates and kill it, beside one large root: ESTATES=2000, FIRST=0 is the first
+	HISTORIES=$(ESTATES) FIRST=$(FIRST) go test -count=1 -timeout 0 -v -run TestEstates ./internal/testing/crash
 
 EDITS ?= 1000
 affected: ## compare roots -affected with brute force: EDITS=1000 random edits of estates

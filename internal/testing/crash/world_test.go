@@ -178,6 +178,10 @@ func (w *world) ApplyResourceChange(_ context.Context, r *tfplugin6.ApplyResourc
 	case prior.IsNull():
 		name := planned.GetAttr("name")
 		planned = object(cty.StringVal(w.create(name.AsString())), name)
+	default:
+		w.mu.Lock()
+		w.objects[prior.GetAttr("id").AsString()] = planned.GetAttr("name").AsString()
+		w.mu.Unlock()
 	}
 	state, err := encode(planned)
 	return &tfplugin6.ApplyResourceChange_Response{NewState: state}, err
