@@ -8,7 +8,6 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/workspace"
-	"weir.dev/weir/internal/workspace/planoptions"
 )
 
 // ApplyOptions say how to apply a plan.
@@ -37,7 +36,7 @@ func (w *Workspace) Apply(ctx context.Context, p *Plan, o ApplyOptions) (*Result
 	defer d.Close()
 	opening := w.opening("apply")
 	opening.Record = false
-	return w.apply(ctx, d, d.Saved(p.content), opening, planoptions.Planning{}, o, p)
+	return w.apply(ctx, workspace.Plan{Dir: d, Subject: d.Saved(p.content), Opening: opening}, o, p)
 }
 
 // PlanAndApply plans and applies under one lock, so that no plan gets stale between.
@@ -52,12 +51,12 @@ func (w *Workspace) PlanAndApply(ctx context.Context, o PlanOptions, a ApplyOpti
 	if diags = d.Check(p, "apply"); diags.HasErrors() {
 		return nil, w.failure(ctx, diags)
 	}
-	return w.apply(ctx, d, d.Configuration(), w.opening("apply"), p, a, nil)
+	return w.apply(ctx, workspace.Plan{Dir: d, Opening: w.opening("apply"), Options: p}, a, nil)
 }
 
-func (w *Workspace) apply(ctx context.Context, d *workspace.Directory, s workspace.Subject, opening workspace.Opening, p planoptions.Planning, o ApplyOptions, made *Plan) (*Result, error) {
+func (w *Workspace) apply(ctx context.Context, p workspace.Plan, o ApplyOptions, made *Plan) (*Result, error) {
 	a := &approver{workspace: w, options: o, plan: made}
-	d.Apply(ctx, s, opening, p, 1, a)
+	workspace.Apply{Plan: p}.Run(ctx, a)
 	err := w.failure(ctx, a.found)
 	if e := (*Error)(nil); errors.As(err, &e) && a.work != nil && len(a.work.Doubts()) > 0 && !errors.Is(err, ErrInDoubt) {
 		e.kinds = append(e.kinds, ErrInDoubt)

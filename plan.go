@@ -87,13 +87,11 @@ func (w *Workspace) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 	if diags = d.Check(p, "plan"); diags.HasErrors() {
 		return nil, w.failure(ctx, diags)
 	}
-	work, diags := d.Open(ctx, d.Configuration(), w.opening("plan"))
+	work, made, diags := workspace.Plan{Dir: d, Opening: w.opening("plan"), Options: p}.Run(ctx)
 	if work == nil {
 		return nil, w.failure(ctx, diags)
 	}
 	defer work.Unlock()
-	made, more := work.Plan(ctx, p)
-	diags.Append(more)
 	if err := w.failure(ctx, diags); err != nil {
 		return nil, err
 	}
@@ -345,13 +343,12 @@ func (w *Workspace) Explain(ctx context.Context, o PlanOptions, address string) 
 	}
 	d := w.begin()
 	defer d.Close()
-	work, diags := d.Open(ctx, d.Configuration(), w.opening("plan"))
+	p.Explained = true
+	work, made, diags := workspace.Plan{Dir: d, Opening: w.opening("plan"), Options: p}.Run(ctx)
 	if work == nil {
 		return nil, w.failure(ctx, diags)
 	}
 	defer work.Unlock()
-	p.Explained = true
-	made, diags := work.Plan(ctx, p)
 	if err := w.failure(ctx, diags); err != nil {
 		return nil, err
 	}

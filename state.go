@@ -12,6 +12,8 @@ import (
 	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/ui/view/jsonstate"
+	"weir.dev/weir/internal/workspace"
+	"weir.dev/weir/internal/workspace/planoptions"
 	"weir.dev/weir/internal/workspace/statemgr"
 )
 
@@ -127,7 +129,7 @@ func (w *Workspace) Recover(ctx context.Context, o RecoverOptions) ([]Doubt, err
 		if err != nil {
 			return nil, w.failure(ctx, diag.BadAddress.List("%q: %s.", address, err))
 		}
-		if err := w.failure(ctx, d.Import(ctx, w.opening("import"), target, id)); err != nil {
+		if err := w.failure(ctx, workspace.Import{Dir: d, Opening: w.opening("import"), Objects: []planoptions.Import{{Target: target, ID: id}}}.Run(ctx)); err != nil {
 			return nil, err
 		}
 	}
@@ -139,7 +141,7 @@ func (w *Workspace) Recover(ctx context.Context, o RecoverOptions) ([]Doubt, err
 		}
 		forget = append(forget, i)
 	}
-	_, left, diags := d.Settle(ctx, w.opening("recover").State, forget, o.ForgetAll)
+	_, left, diags := workspace.Recover{Dir: d, State: w.opening("recover").State, Forget: forget, ForgetAll: o.ForgetAll}.Run(ctx)
 	if err := w.failure(ctx, diags); err != nil {
 		return nil, err
 	}

@@ -306,10 +306,10 @@ type InitOptions struct {
 func (w *Workspace) Init(ctx context.Context, o InitOptions) error {
 	d := w.begin()
 	defer d.Close()
-	diags := d.Initialize(ctx, workspace.Initialization{
-		State: w.opening("init").State, Backend: true, BackendConfig: o.BackendConfig,
+	diags := workspace.Init{
+		Dir: d, State: w.opening("init").State, Backend: true, BackendConfig: o.BackendConfig,
 		Reconfigure: o.Reconfigure, Migrate: o.Migrate, Modules: true, Upgrade: o.Upgrade, ReadOnlyLocks: o.ReadOnlyLocks,
-	}, initializer{o})
+	}.Run(ctx, initializer{o})
 	return w.failure(ctx, diags)
 }
 
@@ -345,6 +345,6 @@ func (i initializer) Provider(e install.Event) {
 func (w *Workspace) Validate(ctx context.Context) (Diagnostics, error) {
 	d := w.begin()
 	defer d.Close()
-	found := d.Validate(ctx, workspace.Loading{Parallelism: w.options.Parallelism}, "")
+	_, found := workspace.Validate{Dir: d, Loading: workspace.Loading{Parallelism: w.options.Parallelism}}.Run(ctx)
 	return w.warnings(found), w.failure(ctx, found)
 }

@@ -210,7 +210,7 @@ func large(t *testing.T, dir string, apply bool) map[string]string {
 	t.Helper()
 	d := directory(t, dir)
 	f := &follower{t: t, apply: apply, mu: new(sync.Mutex), changes: map[string]string{}, first: true}
-	d.Apply(t.Context(), d.Configuration(), workspace.Opening{Operation: "apply"}, planoptions.Planning{}, 1, f)
+	workspace.Apply{Plan: workspace.Plan{Dir: d, Opening: workspace.Opening{Operation: "apply"}}}.Run(t.Context(), f)
 	d.Close()
 	return f.changes
 }
@@ -236,7 +236,7 @@ func all(t *testing.T, dir string, apply bool) map[string]string {
 			d := root.Dir.With(environment.Reports{})
 			defer d.Close()
 			f := &follower{t: t, run: run, root: root, apply: apply, mu: &mu, changes: changes, first: true}
-			done := d.Apply(t.Context(), run.Subject(root, d), workspace.Opening{Operation: "apply"}, planoptions.Planning{AllowDeferral: true}, 10, f)
+			done := workspace.Apply{Plan: workspace.Plan{Dir: d, Subject: run.Subject(root, d), Opening: workspace.Opening{Operation: "apply"}, Options: planoptions.Planning{AllowDeferral: true}}, Rounds: 10}.Run(t.Context(), f)
 			run.End(root, done)
 		})
 	}

@@ -195,7 +195,7 @@ func (r *Run) Planned(root *Root, w *workspace.Work, p *plan.Plan) {
 		return // a later round
 	}
 	if p != nil && !p.Errored {
-		t.plan, t.stored = p, w.Base() != nil
+		t.plan, t.stored = p, w.State.Base() != nil
 		if r.destroys {
 			r.storedReads(root, w.Snapshot())
 		}

@@ -15,7 +15,6 @@ import (
 	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/workspace/lockedstate"
-	"weir.dev/weir/internal/workspace/planoptions"
 )
 
 // Limits say when an apply has to end early.
@@ -49,17 +48,17 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 		return nil, append(found, diags...)
 	}
 	o := engine.ApplyOptions{CallTimeout: timeout, Grace: grace, Stop: l.Stop, ShowSensitive: l.ShowSensitive}
-	recorder, more := w.Record(saving, p, l.Stop)
+	recorder, more := w.State.Record(saving, p, l.Stop)
 	if found = append(found, more...); more.HasErrors() {
 		return nil, found
 	}
 	if recorder != nil {
 		o.Journal = recorder
 	}
-	refreshpolicy.Forget(p, w.Session)
+	refreshpolicy.Forget(p, w.State.Session)
 	result, diags := engine.Apply(ctx, w.Config, p, o)
-	diags.Append(w.Keep(saving, recorder, result))
-	if w.Forgets() && len(w.Doubts()) > 0 {
+	diags.Append(w.State.Keep(saving, recorder, result))
+	if w.State.Forgets() && len(w.Doubts()) > 0 {
 		diags.Append(lockedstate.NotNoted.As("Objects in doubt are recorded in memory only").Warnings("Only this process knows of the objects in doubt. Once it has ended, weir would create them again. To record them, set a data directory, or use a store that takes notes."))
 	}
 	diags = append(outlasting(found, diags), diags...)
@@ -100,44 +99,51 @@ type Approver interface {
 	Again(round int)
 }
 
-// Apply opens a subject, plans, and applies what is approved. With more rounds than one it
-// continues with what was deferred, as often as that. It reports whether everything was done.
-func (d *Directory) Apply(ctx context.Context, s Subject, o Opening, p planoptions.Planning, rounds int, a Approver) bool {
+// Apply plans, and carries out what is approved.
+type Apply struct {
+	Plan Plan
+	// Rounds is how often it plans and applies at most, as long as something was deferred.
+	// One round at least.
+	Rounds int
+}
+
+// Run plans and applies as the approver decides. It reports whether everything was done.
+func (a Apply) Run(ctx context.Context, by Approver) bool {
+	a.Plan.Opened = by.Opened
 	for round := 1; ; round++ {
-		made, done := d.applyOnce(ctx, s, o, p, a)
+		made, done := a.once(ctx, by)
 		switch {
 		case !done:
 			return false
-		case rounds <= 1 || len(made.Deferred) == 0 || ctx.Err() != nil:
+		case a.Rounds <= 1 || len(made.Deferred) == 0 || ctx.Err() != nil:
 			return true
 		case !made.HasChanges():
-			a.Problem(planner.UnknownForEach.As("Nothing left that would make more known").List("Some objects are deferred because their number isn't known yet, and nothing else in this plan would change that. Check the for_each arguments of the components above."))
+			by.Problem(planner.UnknownForEach.As("Nothing left that would make more known").List("Some objects are deferred because their number isn't known yet, and nothing else in this plan would change that. Check the for_each arguments of the components above."))
 			return false
-		case round == rounds:
-			a.Problem(planner.UnknownForEach.As("Too many rounds").List("After %d rounds some objects are still deferred. Run apply again to continue.", rounds))
+		case round == a.Rounds:
+			by.Problem(planner.UnknownForEach.As("Too many rounds").List("After %d rounds some objects are still deferred. Run apply again to continue.", a.Rounds))
 			return false
 		}
-		p.Replace = made.Untouched(p.Replace)
-		a.Again(round)
+		a.Plan.Options.Replace = made.Untouched(a.Plan.Options.Replace)
+		by.Again(round)
 	}
 }
 
-func (d *Directory) applyOnce(ctx context.Context, s Subject, o Opening, p planoptions.Planning, a Approver) (made *plan.Plan, done bool) {
-	w, diags := d.Open(ctx, s, o)
+// once plans and applies under one lock.
+func (a Apply) once(ctx context.Context, by Approver) (made *plan.Plan, done bool) {
+	w, made, found := a.Plan.Run(ctx)
 	if w == nil {
-		a.Problem(diags)
+		by.Problem(found)
 		return nil, false
 	}
 	defer w.Unlock()
-	a.Opened(diags)
-	made, found := w.Plan(ctx, p)
-	found, approved := a.Planned(ctx, w, made, found)
+	found, approved := by.Planned(ctx, w, made, found)
 	if made == nil || !approved {
 		return made, false
 	}
-	limits, ended := a.Limits()
+	limits, ended := by.Limits()
 	defer ended()
 	outcome, diags := w.Apply(ctx, made, found, limits)
-	a.Applied(made, outcome, diags)
+	by.Applied(made, outcome, diags)
 	return made, outcome != nil && len(outcome.Left) == 0
 }

@@ -13,7 +13,6 @@ import (
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/workspace/providersource"
-	"weir.dev/weir/internal/workspace/statemgr"
 )
 
 // A Verdict is how bad a finding is.
@@ -46,39 +45,43 @@ func ofProblems(name string, l diag.List) Checkup {
 	return c
 }
 
-// Checkups checks what commands in the directory depend on. It changes nothing, takes no
-// lock, and asks no provider.
-func (d *Directory) Checkups(ctx context.Context) []Checkup {
-	list := []Checkup{d.modeCheckup(ctx)}
-	list = append(list, d.settingsCheckups()...)
-	config, diags := d.Load(ctx, Loading{})
+// Doctor checks what commands in a directory depend on. It changes nothing, takes no lock, and
+// asks no provider.
+type Doctor struct{ Dir *Directory }
+
+// Run returns what it checked, in the order of a run.
+func (c Doctor) Run(ctx context.Context) []Checkup {
+	list := []Checkup{c.mode(ctx)}
+	list = append(list, c.settings()...)
+	config, diags := c.Dir.Load(ctx, Loading{})
 	if diags.HasErrors() || config == nil || config.Tree == nil {
-		c := ofProblems("configuration", diags)
-		list = append(list, c)
+		list = append(list, ofProblems("configuration", diags))
 	} else {
 		list = append(list, Checkup{"configuration", Fine, "can be loaded", ""})
 		reqs := providersource.Requirements(config.Tree, nil)
-		list = append(list, d.providerCheckup(slices.SortedFunc(maps.Keys(reqs), addr.Provider.Compare)))
+		list = append(list, c.providers(slices.SortedFunc(maps.Keys(reqs), addr.Provider.Compare)))
 	}
-	return append(list, d.stateCheckups(ctx)...)
+	return append(list, c.state(ctx)...)
 }
 
-func (d *Directory) modeCheckup(ctx context.Context) Checkup {
-	c := Checkup{Name: "mode", Verdict: Fine, Text: "works as " + d.Place.Dialect.Product() + " " + d.Place.Dialect.Version()}
+func (c Doctor) mode(ctx context.Context) Checkup {
+	d := c.Dir
+	m := Checkup{Name: "mode", Verdict: Fine, Text: "works as " + d.Place.Dialect.Product() + " " + d.Place.Dialect.Version()}
 	if d.Place.Unchosen {
-		c.Text += ", by default"
+		m.Text += ", by default"
 	}
 	if d.modeUnchosen() {
 		if sign := d.TerraformSign(ctx); sign != "" {
-			c.Verdict, c.Text = Problem, sign
-			c.Advice = "Set WEIR_COMPAT=terraform to work as Terraform, or WEIR_COMPAT=opentofu to move the directory to OpenTofu."
+			m.Verdict, m.Text = Problem, sign
+			m.Advice = "Set WEIR_COMPAT=terraform to work as Terraform, or WEIR_COMPAT=opentofu to move the directory to OpenTofu."
 		}
 	}
-	return c
+	return m
 }
 
-// settingsCheckups are about the user's settings: mirrors and credentials.
-func (d *Directory) settingsCheckups() []Checkup {
+// settings are about the user's settings: mirrors and credentials.
+func (c Doctor) settings() []Checkup {
+	d := c.Dir
 	config, _, diags := d.Place.UserSettings()
 	if len(diags) > 0 {
 		return []Checkup{ofProblems("settings", diags)}
@@ -106,15 +109,16 @@ func (d *Directory) settingsCheckups() []Checkup {
 		}
 	}
 	slices.Sort(hosts)
-	c := Checkup{"credentials", Fine, "no tokens for hosts", ""}
+	text = "no tokens for hosts"
 	if hosts = slices.Compact(hosts); len(hosts) > 0 {
-		c.Text = "tokens for " + strings.Join(hosts, ", ")
+		text = "tokens for " + strings.Join(hosts, ", ")
 	}
-	return append(list, c)
+	return append(list, Checkup{"credentials", Fine, text, ""})
 }
 
-// providerCheckup says whether providers are locked and installed.
-func (d *Directory) providerCheckup(needed []addr.Provider) Checkup {
+// providers says whether providers are locked and installed.
+func (c Doctor) providers(needed []addr.Provider) Checkup {
+	d := c.Dir
 	reqs := providersource.RequirementsOf(needed)
 	missing, diags := d.Providers.FillFound(&providersource.Late{}, reqs)
 	locks, more := lockfile.Read(d.Place.Path(lockfile.Name))
@@ -147,8 +151,9 @@ func (d *Directory) providerCheckup(needed []addr.Provider) Checkup {
 	return Checkup{"providers", Fine, strings.Join(parts, ", "), ""}
 }
 
-// stateCheckups are about the backend, the state, and what is kept beside it.
-func (d *Directory) stateCheckups(ctx context.Context) []Checkup {
+// state is about the backend, the state, and what is kept beside it.
+func (c Doctor) state(ctx context.Context) []Checkup {
+	d := c.Dir
 	b, diags := d.Settings.CurrentBackend()
 	if b == nil || diags.HasErrors() {
 		return []Checkup{ofProblems("backend", diags)}
@@ -158,7 +163,7 @@ func (d *Directory) stateCheckups(ctx context.Context) []Checkup {
 		return []Checkup{ofProblems("workspace", diags)}
 	}
 	list := []Checkup{{"backend", Fine, b.Kind + ", workspace " + name, ""}}
-	found, diags := d.Verify(ctx, statemgr.Options{}, nil)
+	found, diags := Verify{Dir: d}.Run(ctx)
 	if diags.HasErrors() {
 		return append(list, ofProblems("state", diags))
 	}

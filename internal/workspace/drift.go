@@ -10,14 +10,21 @@ import (
 )
 
 // Drift compares the objects of a state with the real ones. It takes no lock and writes no state.
-// The plan is nil if that wasn't possible, and may be there beside errors.
-func (d *Directory) Drift(ctx context.Context, s Subject, o Opening, p planoptions.Planning) (*plan.Plan, diag.List) {
-	config, state, diags := d.Look(ctx, s, o)
+type Drift struct {
+	Dir     *Directory
+	Opening Opening
+	Options planoptions.Planning
+}
+
+// Run returns a plan that has the drift and no changes. It is nil if none was possible, and may
+// be there beside errors.
+func (c Drift) Run(ctx context.Context) (*plan.Plan, diag.List) {
+	config, state, diags := c.Dir.Look(ctx, c.Dir.Configuration(), c.Opening)
 	if config == nil {
 		return nil, diags
 	}
 	made, more := engine.Plan(ctx, config, state.Snapshot(), engine.PlanOptions{
-		Mode: plan.RefreshOnly, Targets: p.Targets, Excludes: p.Excludes, AllowDeferral: true, Meaning: engine.MeaningIn(d.Place.Dialect),
+		Mode: plan.RefreshOnly, Targets: c.Options.Targets, Excludes: c.Options.Excludes, AllowDeferral: true, Meaning: engine.MeaningIn(c.Dir.Place.Dialect),
 	})
 	return made, append(diags, more...)
 }

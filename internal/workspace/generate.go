@@ -31,7 +31,7 @@ func (w *Work) generate(ctx context.Context, path string, o engine.PlanOptions) 
 		return nil, diag.Unwritable.As("Failed to write generated configuration").List("Writing %s: %s.", path, diag.Cause(err))
 	}
 	l := w.opening.Loading
-	l.Record, l.Workspace = false, w.Workspace()
+	l.Record, l.Workspace = false, w.State.Workspace()
 	if filepath.Dir(filepath.Clean(path)) != "." || !slices.Contains([]string{".tf", ".tofu"}, filepath.Ext(path)) {
 		l.extra = string(file)
 	}
@@ -39,7 +39,7 @@ func (w *Work) generate(ctx context.Context, path string, o engine.PlanOptions) 
 	if config == nil || diags.HasErrors() {
 		return nil, diags
 	}
-	diags = w.dir.ProvideFor(config, w.Prior())
+	diags = w.dir.ProvideFor(config, w.State.Prior())
 	w.Config = config
 	return texts, diags.Only(diag.Error)
 }

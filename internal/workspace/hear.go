@@ -22,30 +22,30 @@ import (
 
 // guard is how the providers of tests are guarded: nil where the program can't be a
 // guard, and where states are encrypted, because answers aren't.
-func (d *Directory) guard() (*plugin.Guard, diag.List) {
-	if !providerproxy.Supported || d.Place.Executable == "" {
+func (t Tests) guard() (*plugin.Guard, diag.List) {
+	if !providerproxy.Supported || t.Dir.Place.Executable == "" {
 		return nil, nil
 	}
-	sealed, diags := d.Settings.Encryption()
+	sealed, diags := t.Dir.Settings.Encryption()
 	if diags.HasErrors() || sealed != nil && sealed.State().Encrypts() {
 		return nil, diags
 	}
 	var own [8]byte
-	if _, err := io.ReadFull(d.Place.Random, own[:]); err != nil {
+	if _, err := io.ReadFull(t.Dir.Place.Random, own[:]); err != nil {
 		return nil, diags
 	}
-	dir, err := filepath.Abs(filepath.Join(d.Place.DataDir(), "tests", orphans.GuardDir))
+	dir, err := filepath.Abs(filepath.Join(t.Dir.Place.DataDir(), "tests", orphans.GuardDir))
 	if err != nil {
 		return nil, diags
 	}
-	return &plugin.Guard{Program: d.Place.Executable, Hold: filepath.Join(dir, hex.EncodeToString(own[:])+"-")}, diags
+	return &plugin.Guard{Program: t.Dir.Place.Executable, Hold: filepath.Join(dir, hex.EncodeToString(own[:])+"-")}, diags
 }
 
 // hear resolves what the process that a state is left of was about to create, by what the
 // guards of its providers have heard.
-func (d *Directory) hear(ctx context.Context, s *orphans.State, catalog provider.Catalog) diag.List {
+func (t Tests) hear(ctx context.Context, s *orphans.State, catalog provider.Catalog) diag.List {
 	err := s.Await(ctx, func() {
-		d.Place.Notice("Waiting for a provider that is still answering a test which was killed...")
+		t.Dir.Place.Notice("Waiting for a provider that is still answering a test which was killed...")
 	})
 	if err != nil {
 		return plugin.Unavailable.As("Failed to wait for a provider").List("Waiting for what a provider answers to the test %s: %s.", s.File, diag.Cause(err))

@@ -19,37 +19,57 @@ import (
 	"weir.dev/weir/internal/workspace/planoptions"
 )
 
-// An Import brings existing objects into the state, all or none.
+// Import adds existing objects to the state, all or none.
 type Import struct {
-	*Work
-	wanted []planoptions.Import
-	next   *state.Snapshot
+	Dir     *Directory
+	Opening Opening
+	Objects []planoptions.Import
+	// Opened gets the warnings of opening before providers are asked for the objects, and
+	// Prepared those of asking before the state is saved. With nil they come with the result.
+	Opened, Prepared func(diag.List)
+	// Saving is for how long the state is saved, whatever became of the rest; nil stands for
+	// without end.
+	Saving func() context.Context
+}
+
+// Run reads the objects and saves the state with them.
+func (i Import) Run(ctx context.Context) diag.List {
+	if diags := i.Dir.CheckMode(ctx); diags.HasErrors() {
+		return diags
+	}
+	w, diags := i.Dir.Open(ctx, i.Dir.Configuration(), i.Opening)
+	if w == nil {
+		return diags
+	}
+	defer w.Unlock()
+	for _, one := range i.Objects {
+		w.Config.Tree.Program.Imports = append(w.Config.Tree.Program.Imports, importOf(one))
+		diags.Append(possible(w, one))
+	}
+	if diags = withoutExtra(diags); diags.HasErrors() {
+		return diags
+	}
+	if i.Opened != nil {
+		i.Opened(diags)
+		diags = nil
+	}
+	next, more := i.prepare(ctx, w)
+	if diags.Append(more); diags.HasErrors() {
+		return diags
+	}
+	if i.Prepared != nil {
+		i.Prepared(diags)
+		diags = nil
+	}
+	saving := context.WithoutCancel(ctx)
+	if i.Saving != nil {
+		saving = i.Saving()
+	}
+	return append(diags, i.Dir.States.Commit(saving, w.State, next)...)
 }
 
 // extraFile is the name of what the command line adds to the configuration.
 const extraFile = "command-line.weir.tf"
-
-// OpenImport opens the configuration with an import for each object and nothing
-// else in view.
-func (d *Directory) OpenImport(ctx context.Context, o Opening, wanted []planoptions.Import) (*Import, diag.List) {
-	if diags := d.CheckMode(ctx); diags.HasErrors() {
-		return nil, diags
-	}
-	w, diags := d.Open(ctx, d.Configuration(), o)
-	if w == nil {
-		return nil, diags
-	}
-	i := &Import{Work: w, wanted: wanted}
-	for _, one := range wanted {
-		w.Config.Tree.Program.Imports = append(w.Config.Tree.Program.Imports, importOf(one))
-		diags.Append(i.possible(one))
-	}
-	if diags.HasErrors() {
-		w.Unlock()
-		return nil, withoutExtra(diags)
-	}
-	return i, diags
-}
 
 // importOf is what a block in the root module would say, in any language.
 func importOf(w planoptions.Import) *program.Import {
@@ -68,11 +88,11 @@ func importOf(w planoptions.Import) *program.Import {
 }
 
 // possible looks whether there is a place for the object.
-func (i *Import) possible(w planoptions.Import) diag.List {
-	if _, ok := i.Snapshot().Objects[w.Object()]; ok {
+func possible(work *Work, w planoptions.Import) diag.List {
+	if _, ok := work.Snapshot().Objects[w.Object()]; ok {
 		return Managed.List("weir is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", w.Object())
 	}
-	tree := i.Config.Tree.At(w.Target.Module)
+	tree := work.Config.Tree.At(w.Target.Module)
 	switch {
 	case tree == nil:
 		return diag.BadImport.As("Import to non-existent module").List("%s is not defined in the configuration. Please add configuration for this module before importing into it.", w.Target.Module)
@@ -86,31 +106,27 @@ func (i *Import) possible(w planoptions.Import) diag.List {
 	return nil
 }
 
-// Prepare plans, and keeps of the plan the imported objects as they are now. Their configuration doesn't matter yet: people write that with the object
-// before them. Their dependencies are taken from the state.
-func (i *Import) Prepare(ctx context.Context) diag.List {
-	targets := make([]addr.Target, len(i.wanted))
-	for n, w := range i.wanted {
+// prepare plans, and keeps of the plan the imported objects as they are now. Their configuration
+// doesn't matter yet: people write that with the object before them. Their dependencies are
+// taken from the state.
+func (i Import) prepare(ctx context.Context, work *Work) (*state.Snapshot, diag.List) {
+	targets := make([]addr.Target, len(i.Objects))
+	for n, w := range i.Objects {
 		targets[n] = w.Target
 	}
-	p, diags := engine.Plan(ctx, i.Config, i.Snapshot(), engine.PlanOptions{Mode: plan.RefreshOnly, SkipRefresh: true, Import: true, Targets: targets})
+	p, diags := engine.Plan(ctx, work.Config, work.Snapshot(), engine.PlanOptions{Mode: plan.RefreshOnly, SkipRefresh: true, Import: true, Targets: targets})
 	diags = withoutExtra(diags.Without(planner.Targeting))
-	i.next = i.Snapshot().Clone()
+	next := work.Snapshot().Clone()
 	failed := diags.HasErrors()
-	for _, w := range i.wanted {
+	for _, w := range i.Objects {
 		switch o := w.Object(); {
 		case p != nil && p.Refreshed != nil && p.Refreshed.Objects[o] != nil:
-			i.next.Objects[o] = p.Refreshed.Objects[o]
+			next.Objects[o] = p.Refreshed.Objects[o]
 		case !failed:
-			diags.Add(diag.BadImport.As("Configuration for import target does not exist").New(diag.Error, "The configuration for the given import %s does not exist. All target instances must have an associated configuration to be imported. %s", o, resourceconfig.NoPlace(i.Config.Tree, w.Target.Instance())))
+			diags.Add(diag.BadImport.As("Configuration for import target does not exist").New(diag.Error, "The configuration for the given import %s does not exist. All target instances must have an associated configuration to be imported. %s", o, resourceconfig.NoPlace(work.Config.Tree, w.Target.Instance())))
 		}
 	}
-	return diags
-}
-
-// Save saves the state with the objects.
-func (i *Import) Save(ctx context.Context) diag.List {
-	return i.dir.States.Commit(ctx, i.Claimed, i.next)
+	return next, diags
 }
 
 // withoutExtra takes away the places that nobody has written.

@@ -18,8 +18,9 @@ import (
 	"weir.dev/weir/internal/workspace/statemgr"
 )
 
-// Initialization says what is to be made ready in a directory, and how.
-type Initialization struct {
+// Init makes a directory ready for everything else: its backend, its modules and its providers.
+type Init struct {
+	Dir   *Directory
 	Vars  []environment.Var
 	State statemgr.Options
 	Tests string // the directory of tests; empty for none
@@ -71,10 +72,9 @@ type Initializer interface {
 	Locked(first bool)
 }
 
-// An initializing is an initialization under way.
-type initializing struct {
-	Initialization
-	dir    *Directory
+// An initialization is an Init under way.
+type initialization struct {
+	Init
 	told   Initializer
 	prog   *program.Program
 	inputs map[string]module.VariableInput
@@ -92,10 +92,10 @@ func (d *Directory) HasNothing(tests string) (bool, diag.List) {
 	return module.IsEmpty(names, d.Place.Dialect) && len(testfile.Find(d.Place.Files(), ".", tests, d.Place.Dialect)) == 0, d.stackOnly(diag.Warning, "init")
 }
 
-// Initialize prepares the directory for everything else: its backend, its modules
-// and its providers.
-func (d *Directory) Initialize(ctx context.Context, o Initialization, told Initializer) diag.List {
-	i := &initializing{Initialization: o, dir: d, told: told}
+// Run prepares the directory.
+func (o Init) Run(ctx context.Context, told Initializer) diag.List {
+	d := o.Dir
+	i := &initialization{Init: o, told: told}
 	var diags diag.List
 	if i.inputs, diags = d.Place.Inputs(o.Vars); diags.HasErrors() {
 		return diags
@@ -141,12 +141,12 @@ func (d *Directory) Initialize(ctx context.Context, o Initialization, told Initi
 }
 
 // providers installs what the configuration and the state need.
-func (i *initializing) providers(ctx context.Context, needed func(*state.Snapshot) install.Requirements, b *statebackend.Backend) diag.List {
+func (i *initialization) providers(ctx context.Context, needed func(*state.Snapshot) install.Requirements, b *statebackend.Backend) diag.List {
 	reqs := needed(nil)
 	if b != nil {
-		if s, _ := i.dir.States.PresentSelected(ctx, b, statemgr.Options{}); s != nil && s.Prior() != nil {
-			if i.dir.modeUnchosen() {
-				e := i.dir.evidence(&program.Tree{Program: i.prog}, s.Base())
+		if s, _ := i.Dir.States.PresentSelected(ctx, b, statemgr.Options{}); s != nil && s.Prior() != nil {
+			if i.Dir.modeUnchosen() {
+				e := i.Dir.evidence(&program.Tree{Program: i.prog}, s.Base())
 				if e.Required = reqs; e.Sign() != "" {
 					return detectmode.Stop(e.Sign())
 				}
@@ -154,13 +154,13 @@ func (i *initializing) providers(ctx context.Context, needed func(*state.Snapsho
 			reqs = needed(s.Prior())
 		}
 	}
-	options, diags := i.dir.Providers.Installing(reqs)
+	options, diags := i.Dir.Providers.Installing(reqs)
 	if diags.HasErrors() {
 		return diags
 	}
 	i.told.Begins(ProvidersPart)
 	before := options.Locks.Clone()
-	adopted := options.Locks.Adopt(i.dir.Place.Dialect.Registry())
+	adopted := options.Locks.Adopt(i.Dir.Place.Dialect.Registry())
 	options.PluginDirs, options.Upgrade, options.Events = i.PluginDirs, i.Upgrade, i.told.Provider
 	next, more := install.Install(ctx, options)
 	diags.Append(more)
@@ -172,7 +172,7 @@ func (i *initializing) providers(ctx context.Context, needed func(*state.Snapsho
 	case before.Equal(next):
 		return diags
 	}
-	if err := next.Write(i.dir.Place.Path(lockfile.Name), i.dir.Place.Dialect.Command()); err != nil {
+	if err := next.Write(i.Dir.Place.Path(lockfile.Name), i.Dir.Place.Dialect.Command()); err != nil {
 		diags.Add(diag.Unwritable.As("Failed to write the dependency lock file").New(diag.Error, "%s.", err))
 		return diags
 	}
@@ -200,7 +200,7 @@ func (d *Directory) InstallModules(upgrade bool, told Initializer, load func(res
 
 // InstallProviders installs what programs need, and what states still do.
 func (d *Directory) InstallProviders(ctx context.Context, trees *program.Tree, kept []*state.Snapshot, upgrade bool, told Initializer) diag.List {
-	i := &initializing{Initialization: Initialization{Upgrade: upgrade}, dir: d, told: told}
+	i := &initialization{Init: Init{Dir: d, Upgrade: upgrade}, told: told}
 	return i.providers(ctx, func(*state.Snapshot) install.Requirements {
 		all := providersource.Requirements(trees, nil)
 		for _, s := range kept {

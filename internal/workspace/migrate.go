@@ -25,21 +25,21 @@ type Copies struct {
 
 // backend makes the configured backend the current one, with the states of the one
 // before if that is wanted.
-func (i *initializing) backend(ctx context.Context) (*statebackend.Backend, diag.List) {
-	extra, diags := i.dir.Settings.BackendArguments(i.BackendConfig)
+func (i *initialization) backend(ctx context.Context) (*statebackend.Backend, diag.List) {
+	extra, diags := i.Dir.Settings.BackendArguments(i.BackendConfig)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	diags.Append(i.dir.Settings.Encrypt(i.prog, i.inputs))
-	if diags.HasErrors() || i.dir.Place.Options.Backend != nil {
-		return i.dir.Place.Options.Backend, diags
+	diags.Append(i.Dir.Settings.Encrypt(i.prog, i.inputs))
+	if diags.HasErrors() || i.Dir.Place.Options.Backend != nil {
+		return i.Dir.Place.Options.Backend, diags
 	}
-	want, more := i.dir.Settings.Opener().Declare(i.prog, i.dir.Settings.BackendSettings(i.prog, i.inputs), extra)
+	want, more := i.Dir.Settings.Opener().Declare(i.prog, i.Dir.Settings.BackendSettings(i.prog, i.inputs), extra)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	have, err := i.dir.Settings.Record().Backend()
+	have, err := i.Dir.Settings.Record().Backend()
 	if err != nil && !i.Reconfigure {
 		return nil, diag.Unreadable.As("Failed to read the record of the backend").List("%s. Use -reconfigure to write it again.", err)
 	}
@@ -51,14 +51,14 @@ func (i *initializing) backend(ctx context.Context) (*statebackend.Backend, diag
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	if i.dir.Settings.Opener().SameRecord(record, have) && !i.Reconfigure {
+	if i.Dir.Settings.Opener().SameRecord(record, have) && !i.Reconfigure {
 		return next, diags
 	}
 	diags.Append(i.replaceBackend(ctx, have, want, next))
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	if err := i.dir.Settings.Record().SetBackend(record); err != nil {
+	if err := i.Dir.Settings.Record().SetBackend(record); err != nil {
 		diags.Add(diag.Unwritable.As("Failed to record the backend").New(diag.Error, "%s.", err))
 		return nil, diags
 	}
@@ -72,15 +72,15 @@ func (i *initializing) backend(ctx context.Context) (*statebackend.Backend, diag
 
 // nextBackend is what the configuration asks for, with its record, which is
 // nil for the default backend.
-func (i *initializing) nextBackend(want *statebackend.Declared, have *workdir.Backend, extra bool) (*statebackend.Backend, *workdir.Backend, diag.List) {
+func (i *initialization) nextBackend(want *statebackend.Declared, have *workdir.Backend, extra bool) (*statebackend.Backend, *workdir.Backend, diag.List) {
 	if want == nil {
-		return i.dir.States.Unconfigured(i.prog), nil, nil
+		return i.Dir.States.Unconfigured(i.prog), nil, nil
 	}
 	if !extra && !i.Reconfigure {
 		want.Recall(have) // what -backend-config said the first time still holds
 	}
-	next, record, diags := i.dir.Settings.Opener().Declared(want, i.prog)
-	if next == nil || !i.dir.Settings.IsStack() {
+	next, record, diags := i.Dir.Settings.Opener().Declared(want, i.prog)
+	if next == nil || !i.Dir.Settings.IsStack() {
 		return next, record, diags
 	}
 	next, more := statemgr.ForDeployments(next, i.deployments)
@@ -89,18 +89,18 @@ func (i *initializing) nextBackend(want *statebackend.Declared, have *workdir.Ba
 
 // replaceBackend copies states to the new backend if that is wanted. It fails
 // where it isn't said whether that is wanted.
-func (i *initializing) replaceBackend(ctx context.Context, have *workdir.Backend, want *statebackend.Declared, next *statebackend.Backend) diag.List {
+func (i *initialization) replaceBackend(ctx context.Context, have *workdir.Backend, want *statebackend.Declared, next *statebackend.Backend) diag.List {
 	if i.Reconfigure {
 		return nil
 	}
 	if have != nil && !i.Migrate {
 		return statebackend.Changed(have, want)
 	}
-	if have == nil && i.dir.Settings.IsStack() {
-		return i.migrate(ctx, i.dir.States.Unconfigured(nil), next)
+	if have == nil && i.Dir.Settings.IsStack() {
+		return i.migrate(ctx, i.Dir.States.Unconfigured(nil), next)
 	}
-	old, diags := i.dir.Settings.Opener().Before(have)
-	if old != nil && i.dir.Settings.IsStack() {
+	old, diags := i.Dir.Settings.Opener().Before(have)
+	if old != nil && i.Dir.Settings.IsStack() {
 		old, diags = statemgr.ForDeployments(old, i.deployments)
 	}
 	if old == nil || diags.HasErrors() {
@@ -113,14 +113,14 @@ func (i *initializing) replaceBackend(ctx context.Context, have *workdir.Backend
 }
 
 // migrate copies the states of one backend to another, after asking.
-func (i *initializing) migrate(ctx context.Context, old, next *statebackend.Backend) diag.List {
-	o, diags := i.dir.States.SessionOptions(next, i.Initialization.State)
+func (i *initialization) migrate(ctx context.Context, old, next *statebackend.Backend) diag.List {
+	o, diags := i.Dir.States.SessionOptions(next, i.State)
 	if diags.HasErrors() {
 		return diags
 	}
-	plan, more := lockedstate.PlanCopies(ctx, old, next, o, i.dir.Place.Workspace)
+	plan, more := lockedstate.PlanCopies(ctx, old, next, o, i.Dir.Place.Workspace)
 	diags.Append(more)
-	plan = slices.DeleteFunc(plan, func(c lockedstate.Copy) bool { return i.dir.Settings.IsStack() && c.From() == statemgr.PublishedName })
+	plan = slices.DeleteFunc(plan, func(c lockedstate.Copy) bool { return i.Dir.Settings.IsStack() && c.From() == statemgr.PublishedName })
 	if diags.HasErrors() || len(plan) == 0 {
 		return diags
 	}
@@ -133,19 +133,19 @@ func (i *initializing) migrate(ctx context.Context, old, next *statebackend.Back
 		return diags
 	}
 	for _, c := range plan {
-		diags.Append(c.Run(ctx, i.Initialization.State.Locking, o))
+		diags.Append(c.Run(ctx, i.State.Locking, o))
 	}
-	if i.dir.Settings.IsStack() && !diags.HasErrors() {
-		diags.Append(i.dir.States.MovePublished(ctx, old, next))
+	if i.Dir.Settings.IsStack() && !diags.HasErrors() {
+		diags.Append(i.Dir.States.MovePublished(ctx, old, next))
 	}
 	return diags
 }
 
 // selectWorkspace makes sure that the selected workspace exists.
-func (i *initializing) selectWorkspace(ctx context.Context, b *statebackend.Backend) diag.List {
-	current, diags := i.dir.Place.Workspace()
+func (i *initialization) selectWorkspace(ctx context.Context, b *statebackend.Backend) diag.List {
+	current, diags := i.Dir.Place.Workspace()
 	named, ok := b.Backend.(storage.Undefaulted)
-	if diags.HasErrors() || i.dir.Place.Getenv("TF_WORKSPACE") != "" || i.dir.Place.Options.Workspace != "" || current == storage.DefaultWorkspace && !(ok && named.Undefaulted()) {
+	if diags.HasErrors() || i.Dir.Place.Getenv("TF_WORKSPACE") != "" || i.Dir.Place.Options.Workspace != "" || current == storage.DefaultWorkspace && !(ok && named.Undefaulted()) {
 		return diags
 	}
 	names, err := b.Workspaces(ctx)
@@ -158,7 +158,7 @@ func (i *initializing) selectWorkspace(ctx context.Context, b *statebackend.Back
 	case slices.Contains(names, current):
 		return diags
 	case len(names) == 0:
-		return statemgr.WorkspaceMissing.As("There is no workspace yet").Warnings("The %q backend has none that fits the configuration. Make one with \"%s workspace new NAME\".", b.Kind, i.dir.Place.Program)
+		return statemgr.WorkspaceMissing.As("There is no workspace yet").Warnings("The %q backend has none that fits the configuration. Make one with \"%s workspace new NAME\".", b.Kind, i.Dir.Place.Program)
 	}
 	chosen := names[0]
 	if len(names) > 1 {
@@ -168,7 +168,7 @@ func (i *initializing) selectWorkspace(ctx context.Context, b *statebackend.Back
 		}
 		chosen = answer
 	}
-	if err := i.dir.Place.Memory().SetWorkspace(chosen); err != nil {
+	if err := i.Dir.Place.Memory().SetWorkspace(chosen); err != nil {
 		return statemgr.WorkspaceMissing.As("Failed to select workspace").List("%s.", err)
 	}
 	i.told.Chosen(chosen)

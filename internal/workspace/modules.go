@@ -122,7 +122,7 @@ func (d *Directory) LoadModules(ctx context.Context, inputs map[string]module.Va
 		}
 		options.Resolve = installer.resolve
 	}
-	all, diags := d.loadTested(ctx, options, tests)
+	all, diags := Tests{d, tests}.loadAll(ctx, options)
 	diags = diags.WithoutUses()
 	if all.config == nil {
 		return nil, diags

@@ -46,39 +46,53 @@ func (d *Directory) wanted(ctx context.Context, p *Packages) (install.Options, d
 	return o, diags
 }
 
-// LockProviders adds the checksums of packages to the dependency lock file, from a mirror or,
-// without one, from the providers' own registries. Same reports that the file has them
-// already.
-func (d *Directory) LockProviders(ctx context.Context, p Packages, from *cliconfig.Method, told func(install.Event)) (changes []install.Change, same bool, diags diag.List) {
-	o, diags := d.wanted(ctx, &p)
+// LockProviders adds the checksums of packages to the dependency lock file.
+type LockProviders struct {
+	Dir      *Directory
+	Packages Packages
+	From     *cliconfig.Method // a mirror; nil stands for the providers' own registries
+	Events   func(install.Event)
+}
+
+// Run returns what it added. Same reports that the file had everything already.
+func (l LockProviders) Run(ctx context.Context) (changes []install.Change, same bool, diags diag.List) {
+	o, diags := l.Dir.wanted(ctx, &l.Packages)
 	if diags.HasErrors() {
 		return nil, false, diags
 	}
 	// The file as it is counts, not what is taken over from another registry.
-	before, _ := d.Place.Locks()
-	o.Events = told
-	locks, changes, more := install.Lock(ctx, o, from, p.Platforms)
+	before, _ := l.Dir.Place.Locks()
+	o.Events = l.Events
+	locks, changes, more := install.Lock(ctx, o, l.From, l.Packages.Platforms)
 	diags.Append(more)
 	if diags.HasErrors() {
 		return nil, false, diags
 	}
-	if err := locks.Write(d.Place.Path(lockfile.Name), d.Place.Dialect.Command()); err != nil {
+	if err := locks.Write(l.Dir.Place.Path(lockfile.Name), l.Dir.Place.Dialect.Command()); err != nil {
 		diags.Add(diag.Unwritable.As("Failed to write the dependency lock file").New(diag.Error, "%s.", err))
 	}
 	return changes, before.Equal(locks), diags
 }
 
-// MirrorProviders fills a directory with packages, so that it can serve as a mirror: of
-// the versions in the lock file where it is to be followed and there is one.
-func (d *Directory) MirrorProviders(ctx context.Context, p Packages, dir string, locked bool, told func(install.CopyEvent)) diag.List {
-	o, diags := d.wanted(ctx, &p)
+// MirrorProviders fills a directory with packages, so that it can serve as a mirror.
+type MirrorProviders struct {
+	Dir      *Directory
+	Packages Packages
+	To       string
+	Locked   bool // copy the versions in the lock file, where it has some
+	Events   func(install.CopyEvent)
+}
+
+// Run copies the packages.
+func (m MirrorProviders) Run(ctx context.Context) diag.List {
+	o, diags := m.Dir.wanted(ctx, &m.Packages)
 	if diags.HasErrors() {
 		return diags
 	}
-	if !locked {
+	if !m.Locked {
 		o.Locks = &lockfile.Locks{}
 	}
-	return append(diags, install.Copy(ctx, o, d.Place.Path(dir), p.Platforms, told)...)
+	return append(diags, install.Copy(ctx, o, m.Dir.Place.Path(m.To), m.Packages.Platforms, m.Events)...)
 }
 
 // Module reads the module in a directory by itself: neither what it calls nor its

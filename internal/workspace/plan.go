@@ -57,7 +57,37 @@ func (d *Directory) stackOnly(s diag.Severity, command string) diag.List {
 	return diag.List{diag.NoConfiguration.As("The directory has a stack").New(s, "It has no module of its own. For the deployments of the stack run:\n    %s", diag.Command{Program: d.Place.Program, Name: "stacks " + command})}
 }
 
-// Plan makes a plan. It is nil if that wasn't possible at all, and may be there
+// Plan compares a configuration with the state and the real objects.
+type Plan struct {
+	Dir     *Directory
+	Subject Subject // the zero value is the directory's configuration
+	Opening Opening
+	Options planoptions.Planning
+	// Opened gets the warnings of opening before anything is planned. With nil they come with
+	// those of planning.
+	Opened func(diag.List)
+}
+
+// Run opens the configuration and the locked state and plans. Without work nothing could be
+// opened. The caller unlocks the work, so that nothing changes while it shows or stores the
+// plan. The plan is nil if none was possible, and may be there beside errors.
+func (p Plan) Run(ctx context.Context) (*Work, *plan.Plan, diag.List) {
+	if p.Subject.Load == nil {
+		p.Subject = p.Dir.Configuration()
+	}
+	w, diags := p.Dir.Open(ctx, p.Subject, p.Opening)
+	if w == nil {
+		return nil, nil, diags
+	}
+	if p.Opened != nil {
+		p.Opened(diags)
+		diags = nil
+	}
+	made, more := w.Plan(ctx, p.Options)
+	return w, made, append(diags, more...)
+}
+
+// Plan makes a plan of what is open. It is nil if that wasn't possible at all, and may be there
 // beside errors.
 func (w *Work) Plan(ctx context.Context, p planoptions.Planning) (*plan.Plan, diag.List) {
 	p, diags := p.In(edit.In(w.Snapshot()))
@@ -73,8 +103,8 @@ func (w *Work) Plan(ctx context.Context, p planoptions.Planning) (*plan.Plan, di
 	}
 	made, diags := w.subject.Plan(ctx, w, o)
 	diags.Append(generated)
-	refreshpolicy.Remember(made, w.Session, o.Looks)
-	w.opening.partial.Finish(w.Session, made, o.Looks, diags)
+	refreshpolicy.Remember(made, w.State.Session, o.Looks)
+	w.opening.partial.Finish(w.State.Session, made, o.Looks, diags)
 	return made, diags
 }
 
@@ -84,11 +114,11 @@ func (w *Work) options(p planoptions.Planning) engine.PlanOptions {
 		Looks:   w.opening.partial.Looks(),
 		Targets: p.Targets, Excludes: p.Excludes, Replace: p.Replace,
 		InDoubt: journal.Instances(w.Doubts()),
-		Needed:  w.Needed(),
+		Needed:  w.State.Needed(),
 		Meaning: engine.MeaningIn(w.dir.Place.Dialect),
 	}
 	if o.Looks == nil {
-		o.Looks = refreshpolicy.Looks(p, w.Session, w.dir.Place)
+		o.Looks = refreshpolicy.Looks(p, w.State.Session, w.dir.Place)
 	}
 	if p.Explained {
 		w.Reasons = w.Config.Reasons(&o)

@@ -10,23 +10,29 @@ import (
 	"weir.dev/weir/internal/sys/durable"
 )
 
-// Query asks the list blocks of the directory's query files which objects exist. With a
-// name of a new file configuration to import these by is written to it. Beside errors
-// there may be listings.
-func (d *Directory) Query(ctx context.Context, l Loading, path string) ([]*plan.Listing, diag.List) {
-	if path != "" {
-		if diags := d.checkNew(path); diags.HasErrors() {
+// Query lists existing objects with the list blocks of the directory's query files.
+type Query struct {
+	Dir     *Directory
+	Loading Loading
+	// Generate is a new file for configuration that imports the objects; empty for none.
+	Generate string
+}
+
+// Run returns the listings. There may be some beside errors.
+func (q Query) Run(ctx context.Context) ([]*plan.Listing, diag.List) {
+	if q.Generate != "" {
+		if diags := q.Dir.checkNew(q.Generate); diags.HasErrors() {
 			return nil, diags
 		}
 	}
-	l.Queries = true
-	config, state, diags := d.Look(ctx, d.Configuration(), Opening{Loading: l, Operation: "query"})
+	q.Loading.Queries = true
+	config, state, diags := q.Dir.Look(ctx, q.Dir.Configuration(), Opening{Loading: q.Loading, Operation: "query"})
 	if config == nil {
 		return nil, diags
 	}
-	listings, more := engine.Query(ctx, config, state.Prior(), path != "")
+	listings, more := engine.Query(ctx, config, state.Prior(), q.Generate != "")
 	diags.Append(more)
-	if path == "" || more.HasErrors() {
+	if q.Generate == "" || more.HasErrors() {
 		return listings, diags
 	}
 	var blocks []configgen.Block
@@ -38,8 +44,8 @@ func (d *Directory) Query(ctx context.Context, l Loading, path string) ([]*plan.
 	if len(blocks) == 0 {
 		return listings, diags
 	}
-	if err := durable.New(d.Place.Path(path), configgen.File(blocks)); err != nil {
-		diags.Add(diag.Unwritable.As("Failed to write generated configuration").New(diag.Error, "Writing %s: %s.", path, diag.Cause(err)))
+	if err := durable.New(q.Dir.Place.Path(q.Generate), configgen.File(blocks)); err != nil {
+		diags.Add(diag.Unwritable.As("Failed to write generated configuration").New(diag.Error, "Writing %s: %s.", q.Generate, diag.Cause(err)))
 	}
 	return listings, diags
 }

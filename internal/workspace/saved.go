@@ -71,15 +71,15 @@ func (w *Work) content(engine string, made *plan.Plan) (planfile.Content, error)
 	}
 	if w.dir.Settings.IsStack() {
 		// Its states are where those of the directory are by then.
-		c.Backend = planfile.Backend{Type: stackKind, Config: []byte("{}"), Workspace: w.Workspace()}
+		c.Backend = planfile.Backend{Type: stackKind, Config: []byte("{}"), Workspace: w.State.Workspace()}
 	} else {
-		record, err := w.Backend().Record()
+		record, err := w.State.Backend().Record()
 		if err != nil {
 			return c, err
 		}
-		c.Backend = planfile.Backend{Type: w.Backend().Kind, Config: record, Workspace: w.Workspace()}
+		c.Backend = planfile.Backend{Type: w.State.Backend().Kind, Config: record, Workspace: w.State.Workspace()}
 	}
-	if base := w.Base(); base != nil {
+	if base := w.State.Base(); base != nil {
 		c.Backend.Lineage, c.Backend.Serial = base.Lineage, base.Serial
 	}
 	d := w.dir

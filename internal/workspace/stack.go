@@ -188,13 +188,21 @@ func (s *Stack) Subject(one *deploy.Deployment) Subject {
 // rounds is how often an apply of a deployment continues with what was deferred.
 const rounds = 10
 
-// ApplyOne plans a deployment whose inputs are there, and applies what is approved, in rounds
-// where something has to be deferred, and once more where rules say so. It reports whether
-// everything was done.
-func (s *Stack) ApplyOne(ctx context.Context, one *deploy.Deployment, o Opening, p planoptions.Planning, a Approver) bool {
-	p.AllowDeferral, o.Ask = true, nil
-	w := &approvalpolicy.Watch[*Work, Limits, *Outcome, journal.Operation]{Approver: a, Stack: s.Stack, Deployment: one, Once: len(p.Replace) > 0, Ends: []diag.Code{apply.Halted, diag.Interrupted}}
-	return w.Until(func() bool { return s.Dir.Apply(ctx, s.Subject(one), o, p, rounds, w) })
+// StackApply plans a deployment whose inputs are there, and applies what is approved, in rounds
+// where something has to be deferred, and once more where rules say so.
+type StackApply struct {
+	Stack      *Stack
+	Deployment *deploy.Deployment
+	Opening    Opening
+	Options    planoptions.Planning
+}
+
+// Run reports whether everything was done.
+func (c StackApply) Run(ctx context.Context, by Approver) bool {
+	c.Options.AllowDeferral, c.Opening.Ask = true, nil
+	w := &approvalpolicy.Watch[*Work, Limits, *Outcome, journal.Operation]{Approver: by, Stack: c.Stack.Stack, Deployment: c.Deployment, Once: len(c.Options.Replace) > 0, Ends: []diag.Code{apply.Halted, diag.Interrupted}}
+	once := Apply{Plan: Plan{Dir: c.Stack.Dir, Subject: c.Stack.Subject(c.Deployment), Opening: c.Opening, Options: c.Options}, Rounds: rounds}
+	return w.Until(func() bool { return once.Run(ctx, w) })
 }
 
 // plan makes no plan where something is gone and nothing says what becomes of it.
@@ -215,7 +223,7 @@ func (s *Stack) plan(ctx context.Context, w *Work, one *deploy.Deployment, o eng
 		diags = diags.Without(planner.ProviderGone)
 		return nil, append(diags, gone...)
 	}
-	if one.Import && w.Base() == nil {
+	if one.Import && w.State.Base() == nil {
 		diags.Append(s.onlyImports(one, made))
 	}
 	return made, diags

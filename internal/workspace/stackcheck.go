@@ -27,16 +27,24 @@ func examples(list []*deploy.Deployment) []*deploy.Deployment {
 	return list
 }
 
-// Initialize installs the modules and providers that deployments need, those that
+// StackInit installs the modules and providers that deployments need, those that
 // are left included.
-func (s *Stack) Initialize(ctx context.Context, list []*deploy.Deployment, o Initialization, told Initializer) diag.List {
-	if diags := s.initializeBackend(ctx, o, told); diags.HasErrors() {
+type StackInit struct {
+	Stack       *Stack
+	Deployments []*deploy.Deployment
+	Init        Init // in the directory of the stack
+}
+
+// Run prepares the directory of the stack.
+func (c StackInit) Run(ctx context.Context, told Initializer) diag.List {
+	s, list := c.Stack, c.Deployments
+	if diags := c.backend(ctx, told); diags.HasErrors() {
 		return diags
 	}
 	deployed := addr.Call{Kind: addr.Stack, Name: "deployed"}
 	trees := &program.Tree{Program: &program.Program{}, Variants: map[addr.Call][]*program.Tree{}}
 	diags := s.Stack.Evaluate(list, nil)
-	diags.Append(s.Dir.InstallModules(o.Upgrade, told, func(resolve func(context.Context, module.Request) (string, diag.List)) ([]string, diag.List) {
+	diags.Append(s.Dir.InstallModules(c.Init.Upgrade, told, func(resolve func(context.Context, module.Request) (string, diag.List)) ([]string, diag.List) {
 		var all diag.List
 		var used []string
 		for _, one := range examples(list) {
@@ -63,20 +71,22 @@ func (s *Stack) Initialize(ctx context.Context, list []*deploy.Deployment, o Ini
 			kept = append(kept, one)
 		}
 	}
-	return append(diags, s.Dir.InstallProviders(ctx, trees, kept, o.Upgrade, told)...)
+	return append(diags, s.Dir.InstallProviders(ctx, trees, kept, c.Init.Upgrade, told)...)
 }
 
-// initializeBackend makes what the settings of the stack say the place of its states, and
+// backend makes what the settings of the stack say the place of its states, and
 // looks there for deployments that are left.
-func (s *Stack) initializeBackend(ctx context.Context, o Initialization, told Initializer) diag.List {
-	i := &initializing{Initialization: o, dir: s.Dir, told: told, deployments: deploy.Names(s.Deployments)}
+func (c StackInit) backend(ctx context.Context, told Initializer) diag.List {
+	s := c.Stack
+	i := &initialization{Init: c.Init, told: told, deployments: deploy.Names(s.Deployments)}
+	i.Dir = s.Dir
 	var diags, more diag.List
-	i.inputs, diags = s.Dir.Place.Inputs(o.Vars)
+	i.inputs, diags = s.Dir.Place.Inputs(i.Vars)
 	i.prog, more = s.Dir.Settings.RootSettings()
 	if diags.Append(more); diags.HasErrors() {
 		return diags
 	}
-	if record, err := s.Dir.Settings.Record().Backend(); o.Backend && (i.prog.Backend != nil || record != nil || err != nil) {
+	if record, err := s.Dir.Settings.Record().Backend(); i.Backend && (i.prog.Backend != nil || record != nil || err != nil) {
 		told.Begins(BackendPart)
 		if _, more := i.backend(ctx); more.HasErrors() {
 			return more
@@ -89,10 +99,17 @@ func (s *Stack) initializeBackend(ctx context.Context, o Initialization, told In
 	return append(diags, s.findLeft(ctx)...)
 }
 
-// Validate checks the stack, with the inputs of each deployment as far as they are
-// known without asking for tokens and the like. Without all providers it says of
-// which it couldn't check the arguments.
-func (s *Stack) Validate(ctx context.Context, list []*deploy.Deployment) diag.List {
+// StackValidate checks a stack with the inputs of each deployment, as far as they are
+// known without asking for tokens and the like.
+type StackValidate struct {
+	Stack       *Stack
+	Deployments []*deploy.Deployment
+}
+
+// Run returns what is wrong. Without all providers it says of which it couldn't check the
+// arguments.
+func (c StackValidate) Run(ctx context.Context) diag.List {
+	s, list := c.Stack, c.Deployments
 	all := s.Dir.Settings.CheckSettings()
 	all.Append(approvalpolicy.Check(s.Stack))
 	all.Append(s.Stack.Evaluate(list, nil))

@@ -197,7 +197,7 @@ func TestBadInput(t *testing.T) {
 		}
 		stack, diags := OpenStack(t.Context(), s.Directory)
 		if !diags.HasErrors() {
-			diags.Append(stack.Validate(t.Context(), stack.Deployments))
+			diags.Append(StackValidate{stack, stack.Deployments}.Run(t.Context()))
 		}
 		if file == "b.tfbackend.hcl" { // the rest is inspected where states are opened
 			diags.Append(stack.Prepare(t.Context(), nil, true).Without(statebackend.NotInitialized))

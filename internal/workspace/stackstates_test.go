@@ -149,7 +149,7 @@ func (s *site) initialize(t *testing.T) *initializer {
 	stack, diags := OpenStack(t.Context(), s.Directory)
 	told := &initializer{}
 	if !diags.HasErrors() {
-		diags.Append(stack.initializeBackend(t.Context(), Initialization{Backend: true, Migrate: true}, told))
+		diags.Append(StackInit{Stack: stack, Init: Init{Backend: true, Migrate: true}}.backend(t.Context(), told))
 	}
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
@@ -169,7 +169,7 @@ func (s *site) apply(t *testing.T, ctx context.Context, mode plan.Mode) error {
 	}
 	for _, one := range stack.Deployments {
 		yes := &approver{approved: true}
-		if !stack.ApplyOne(ctx, one, Opening{Operation: "apply"}, planoptions.Planning{Mode: mode}, yes) {
+		if !(StackApply{stack, one, Opening{Operation: "apply"}, planoptions.Planning{Mode: mode}}).Run(ctx, yes) {
 			if yes.outcome != nil {
 				yes.problems.Append(yes.outcome.Left)
 			}
@@ -342,7 +342,7 @@ func TestStackBackends(t *testing.T) {
 				t.Errorf("the inputs it had: %#v", in)
 			}
 			yes := &approver{approved: true}
-			if !stack.ApplyOne(t.Context(), stack.Left[0], Opening{Operation: "destroy"}, planoptions.Planning{Mode: plan.Destroy}, yes) {
+			if !(StackApply{stack, stack.Left[0], Opening{Operation: "destroy"}, planoptions.Planning{Mode: plan.Destroy}}).Run(t.Context(), yes) {
 				t.Fatal(yes.problems.Err())
 			}
 			if stack, diags = OpenStack(t.Context(), next.Directory); diags.HasErrors() || len(stack.Left) > 0 {
@@ -394,7 +394,7 @@ func TestStackKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, diags := stack.Dir.Settle(t.Context(), statemgr.Options{}, []addr.Instance{instance}, false); diags.HasErrors() {
+	if _, _, diags := (Recover{Dir: stack.Dir, Forget: []addr.Instance{instance}}).Run(t.Context()); diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
 	other = newSite(t, other.Place.Dir, q, machines{"other", []string{"killed"}}, files)
@@ -431,7 +431,7 @@ component "b" {
 	}
 	before := p.Count("Apply")
 	yes := &approver{approved: true}
-	if !stack.ApplyOne(t.Context(), stack.Deployments[0], Opening{Operation: "apply"}, wanted, yes) {
+	if !(StackApply{stack, stack.Deployments[0], Opening{Operation: "apply"}, wanted}).Run(t.Context(), yes) {
 		t.Fatal(yes.problems.Err())
 	}
 	if n := p.Count("Apply") - before; yes.rounds != 1 || n != 4 {

@@ -24,16 +24,23 @@ import (
 	"weir.dev/weir/internal/workspace/statemgr"
 )
 
-// OpenTests loads the configuration and the test files that are beside it or in the directory
-// of tests, and finds the providers for all. Variables of the root module may be given by the
-// tests only.
-func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*testfile.File, moduletest.Options, diag.List) {
+// Tests are the test files of a directory, those beside the configuration and those in a
+// folder of tests.
+type Tests struct {
+	Dir    *Directory
+	Folder string
+}
+
+// Open loads the configuration and the test files, and finds the providers for all. Variables of
+// the root module may be given by the tests only.
+func (t Tests) Open(ctx context.Context, l Loading) ([]*testfile.File, moduletest.Options, diag.List) {
+	d := t.Dir
 	inputs, diags := d.Place.Inputs(l.Vars)
-	extra, more := d.testInputs(tests, inputs)
+	extra, more := t.inputs(inputs)
 	diags.Append(more)
 	world, more := d.World(ctx, l)
 	diags.Append(more)
-	guard, more := d.guard()
+	guard, more := t.guard()
 	diags.Append(more)
 	if late, ok := world.Catalog.(*providersource.Late); ok {
 		late.Guard(guard)
@@ -46,31 +53,32 @@ func (d *Directory) OpenTests(ctx context.Context, l Loading, tests string) ([]*
 		return nil, moduletest.Options{}, diags
 	}
 	o := engine.LoadOptions{World: world, Dir: ".", Inputs: inputs, Files: d.Place.Files(), Resolve: resolve}
-	all, more := d.loadTested(ctx, o, tests)
+	all, more := t.loadAll(ctx, o)
 	// Anything that is wrong with uses of declarations is for the runs to find.
 	diags.Append(more.WithoutUses())
 	if !diags.HasErrors() {
 		diags.Append(d.Provide(all.config, all.Requirements(nil)))
 	}
 	return all.files, moduletest.Options{
-		Shelf: testShelf{d.testStates(guard)}, Program: d.Place.Program,
-		World: world, Dir: ".", Files: d.Place.Files(), Inputs: inputs, TestInputs: extra, TestDir: filepath.ToSlash(filepath.Clean(tests)),
+		Shelf: testShelf{t.states(guard)}, Program: d.Place.Program,
+		World: world, Dir: ".", Files: d.Place.Files(), Inputs: inputs, TestInputs: extra, TestDir: filepath.ToSlash(filepath.Clean(t.Folder)),
 		Resolve: resolve, Sources: d.Place.Sources(), Limits: engine.ApplyOptions{CallTimeout: timeout, Grace: grace},
 	}, diags
 }
 
-// UnderTest reports the files of the configuration from what is installed for it and from what
+// Subject separates the files of the configuration from what is installed for it and from what
 // its tests bring along.
-func (d *Directory) UnderTest(tests string) func(file string) bool {
-	data := filepath.ToSlash(d.Place.DataDir()) + "/"
+func (t Tests) Subject() func(file string) bool {
+	data, tests := filepath.ToSlash(t.Dir.Place.DataDir())+"/", filepath.ToSlash(filepath.Clean(t.Folder))
 	return func(file string) bool {
 		file = filepath.ToSlash(file)
 		return !strings.HasPrefix(file, data) && !strings.HasPrefix(file, tests+"/")
 	}
 }
 
-// testStates is where the states of tests with real objects are kept.
-func (d *Directory) testStates(guard *plugin.Guard) orphans.Shelf {
+// states is where the states of tests with real objects are kept.
+func (t Tests) states(guard *plugin.Guard) orphans.Shelf {
+	d := t.Dir
 	guards := ""
 	if guard != nil {
 		guards = guard.Hold
@@ -80,17 +88,17 @@ func (d *Directory) testStates(guard *plugin.Guard) orphans.Shelf {
 	}}
 }
 
-// WaitingTests counts the states of tests that are to be cleaned up, or that
+// Waiting counts the states of tests that are to be cleaned up, or that
 // tests under way have.
-func (d *Directory) WaitingTests() int { return d.testStates(nil).Waiting() }
+func (t Tests) Waiting() int { return t.states(nil).Waiting() }
 
-// LeftByTests takes the states that tests have left whose process has ended, with
+// Left takes the states that tests have left whose process has ended, with
 // what providers have answered since.
-func (d *Directory) LeftByTests(ctx context.Context, catalog provider.Catalog) ([]moduletest.Left, diag.List) {
+func (t Tests) Left(ctx context.Context, catalog provider.Catalog) ([]moduletest.Left, diag.List) {
 	var list []moduletest.Left
-	states, diags := d.testStates(nil).Left(ctx)
+	states, diags := t.states(nil).Left(ctx)
 	for _, s := range states {
-		diags.Append(d.hear(ctx, s, catalog))
+		diags.Append(t.hear(ctx, s, catalog))
 		list = append(list, moduletest.Left{Label: s.Label, Snapshot: s.Objects(), Outputs: s.Outputs(), Kept: s})
 	}
 	return list, diags
@@ -108,9 +116,10 @@ func (s testShelf) Begin(ctx context.Context, l testresult.Label) (moduletest.Ke
 	return k, diags
 }
 
-// testFiles reads the test files of the directory.
-func (d *Directory) testFiles(tests string) ([]*testfile.File, diag.List) {
-	files, diags := testfile.Load(d.Place.Files(), ".", tests, d.Place.Dialect)
+// files reads the test files.
+func (t Tests) files() ([]*testfile.File, diag.List) {
+	d := t.Dir
+	files, diags := testfile.Load(d.Place.Files(), ".", t.Folder, d.Place.Dialect)
 	for _, f := range files {
 		d.Place.AddSource(f.Source.Name, f.Source.Bytes)
 	}
@@ -126,17 +135,17 @@ func (d *Directory) testFiles(tests string) ([]*testfile.File, diag.List) {
 	return files, diags
 }
 
-// testInputs are the values that the directory of tests has for variables. Those
+// inputs are the values that the folder of tests has for variables. Those
 // on the command line count more.
-func (d *Directory) testInputs(dir string, given map[string]module.VariableInput) (map[string]module.VariableInput, diag.List) {
+func (t Tests) inputs(given map[string]module.VariableInput) (map[string]module.VariableInput, diag.List) {
 	in := map[string]module.VariableInput{}
 	var diags diag.List
-	names, err := d.Place.AutomaticFiles(dir)
+	names, err := t.Dir.Place.AutomaticFiles(t.Folder)
 	if err != nil {
-		return in, nil // there is no such directory
+		return in, nil // there is no such folder
 	}
 	for _, name := range names {
-		d.Place.InputsFrom(filepath.Join(dir, name), in, &diags)
+		t.Dir.Place.InputsFrom(filepath.Join(t.Folder, name), in, &diags)
 	}
 	maps.DeleteFunc(in, func(name string, _ module.VariableInput) bool { return given[name].From == "argument" })
 	return in, diags
@@ -168,41 +177,41 @@ type Tested struct {
 	keys    []string // of all installed modules
 }
 
-// loadTested loads the configuration, its test files, and the modules that these
+// loadAll loads the configuration, its test files, and the modules that these
 // run.
-func (d *Directory) loadTested(ctx context.Context, o engine.LoadOptions, tests string) (*Tested, diag.List) {
-	t := &Tested{}
+func (t Tests) loadAll(ctx context.Context, o engine.LoadOptions) (*Tested, diag.List) {
+	all := &Tested{}
 	var diags diag.List
-	t.config, diags = engine.Load(ctx, o)
-	if t.config == nil {
-		return t, diags
+	all.config, diags = engine.Load(ctx, o)
+	if all.config == nil {
+		return all, diags
 	}
-	d.Place.AddSources(t.config.Sources)
-	t.keys = t.config.Installed
-	diags.Append(d.loadTests(ctx, o, tests, t))
-	return t, diags
+	t.Dir.Place.AddSources(all.config.Sources)
+	all.keys = all.config.Installed
+	diags.Append(t.load(ctx, o, all))
+	return all, diags
 }
 
-// loadTests adds the test files and the modules that these run.
-func (d *Directory) loadTests(ctx context.Context, o engine.LoadOptions, tests string, t *Tested) diag.List {
+// load adds the test files and the modules that these run.
+func (t Tests) load(ctx context.Context, o engine.LoadOptions, all *Tested) diag.List {
 	var diags, more diag.List
-	t.files, diags = d.testFiles(tests)
+	all.files, diags = t.files()
 	if o.Resolve == nil {
-		if o.Resolve, more = d.installed(); more.HasErrors() {
+		if o.Resolve, more = t.Dir.installed(); more.HasErrors() {
 			return append(diags, more...)
 		}
 	}
-	for _, f := range t.files {
+	for _, f := range all.files {
 		for _, r := range f.Runs {
 			if r.Module != nil {
-				diags.Append(d.loadTestModule(ctx, o, t, f, r))
+				diags.Append(t.loadModule(ctx, o, all, f, r))
 			}
 		}
 	}
 	return diags
 }
 
-func (d *Directory) loadTestModule(ctx context.Context, o engine.LoadOptions, t *Tested, f *testfile.File, r *testfile.Run) diag.List {
+func (t Tests) loadModule(ctx context.Context, o engine.LoadOptions, all *Tested, f *testfile.File, r *testfile.Run) diag.List {
 	request := moduletest.Request(o.Dir, f, r)
 	dir, diags := o.Resolve(ctx, request)
 	if diags.HasErrors() {
@@ -214,13 +223,13 @@ func (d *Directory) loadTestModule(ctx context.Context, o engine.LoadOptions, t 
 	if config == nil {
 		return diags
 	}
-	d.Place.AddSources(config.Sources)
-	t.keys = append(t.keys, request.Key)
+	t.Dir.Place.AddSources(config.Sources)
+	all.keys = append(all.keys, request.Key)
 	for _, key := range config.Installed {
-		t.keys = append(t.keys, request.Key+"."+key)
+		all.keys = append(all.keys, request.Key+"."+key)
 	}
 	if config.Tree != nil {
-		t.modules = append(t.modules, testModule{config, f})
+		all.modules = append(all.modules, testModule{config, f})
 	}
 	return diags
 }

@@ -28,7 +28,7 @@ func (w *Work) Send(ctx context.Context, to *Work, moves []state.Move, planned *
 			providers[m.To] = o.Provider
 		}
 	}
-	from, there, diags := ends(w.dir, w.Claimed, to.dir, to.Claimed)
+	from, there, diags := ends(w.dir, w.State, to.dir, to.State)
 	if diags.HasErrors() {
 		return diags
 	}

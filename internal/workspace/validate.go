@@ -12,25 +12,26 @@ import (
 	"weir.dev/weir/internal/workspace/providersource"
 )
 
-// Validate checks the configuration with the schemas of its providers. Neither the state nor
-// anything that exists is inspected. With a directory of tests the test files are checked,
-// too.
-func (d *Directory) Validate(ctx context.Context, l Loading, tests string) diag.List {
-	_, diags := d.Validated(ctx, l, tests)
-	return diags
+// Validate checks the configuration with the schemas of its providers. It inspects neither the
+// state nor real objects.
+type Validate struct {
+	Dir     *Directory
+	Loading Loading
+	Tests   string // the directory of tests whose files are checked, too; empty for none
 }
 
-// Validated is Validate with the configuration that was checked; nil if it can't be loaded.
-func (d *Directory) Validated(ctx context.Context, l Loading, tests string) (*engine.Config, diag.List) {
-	l.warm = !l.Declared
-	config, diags := d.Load(ctx, l)
-	return config, d.problems(ctx, l, config, diags, tests)
+// Run returns the configuration with its problems; nil if it can't be loaded.
+func (v Validate) Run(ctx context.Context) (*engine.Config, diag.List) {
+	v.Loading.warm = !v.Loading.Declared
+	config, diags := v.Dir.Load(ctx, v.Loading)
+	return config, v.problems(ctx, config, diags)
 }
 
 // problems adds what is wrong with a configuration to the problems of loading it.
-func (d *Directory) problems(ctx context.Context, l Loading, config *engine.Config, diags diag.List, tests string) diag.List {
+func (v Validate) problems(ctx context.Context, config *engine.Config, diags diag.List) diag.List {
+	d := v.Dir
 	provide := d.ProvideFound
-	if l.Declared {
+	if v.Loading.Declared {
 		provide = d.provideDeclared
 	}
 	diags.Append(d.stackOnly(diag.Warning, "validate"))
@@ -41,13 +42,13 @@ func (d *Directory) problems(ctx context.Context, l Loading, config *engine.Conf
 		return engine.ValidateBeside(ctx, config, diags, provide)
 	}
 	all := &Tested{config: config}
-	if tests != "" {
-		diags.Append(d.loadTests(ctx, engine.LoadOptions{World: config.World, Dir: ".", Inputs: config.Inputs, Files: d.Place.Files()}, tests, all))
+	if v.Tests != "" {
+		diags.Append(Tests{d, v.Tests}.load(ctx, engine.LoadOptions{World: config.World, Dir: ".", Inputs: config.Inputs, Files: d.Place.Files()}, all))
 		if diags.HasErrors() {
 			return diags
 		}
 	}
-	if l.Declared {
+	if v.Loading.Declared {
 		_, more := provide(config)
 		diags.Append(more)
 	} else {
@@ -65,7 +66,7 @@ func (d *Directory) problems(ctx context.Context, l Loading, config *engine.Conf
 	for _, m := range all.modules {
 		diags.Append(engine.Validate(ctx, m.Config))
 	}
-	if l.Declared {
+	if v.Loading.Declared {
 		diags = slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return provider.Absent.Is(d) })
 	}
 	return diags

@@ -20,6 +20,7 @@ import (
 	"weir.dev/weir/internal/provider/provisioner"
 	"weir.dev/weir/internal/resource/ratelimit"
 	"weir.dev/weir/internal/state"
+	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/workspace/environment"
 	"weir.dev/weir/internal/workspace/lockedstate"
 	"weir.dev/weir/internal/workspace/providersource"
@@ -106,24 +107,33 @@ func (w *Work) Snapshot() *state.Snapshot {
 	if w.supposed != nil {
 		return w.supposed
 	}
-	return w.opening.partial.Snapshot(w.Session)
+	return w.opening.partial.Snapshot(w.State.Session)
 }
 
 // A Work is a configuration with the state that it is about, which was read and
 // perhaps locked, and with the providers that both need.
 type Work struct {
-	Config  *engine.Config
-	Reasons *engine.Reasons // of the plan; nil unless it is to be explained
-	*lockedstate.Claimed
+	Config   *engine.Config
+	Reasons  *engine.Reasons // of the plan; nil unless it is to be explained
+	State    *lockedstate.Claimed
 	dir      *Directory
 	subject  Subject
 	opening  Opening
 	supposed *state.Snapshot // what the state would be; nil for what it is
 }
 
+// Unlock releases the lock of the state.
+func (w *Work) Unlock() { w.State.Unlock() }
+
+// Stored describes the state as it is stored.
+func (w *Work) Stored() (serial uint64, all bool) { return w.State.Stored() }
+
+// Doubts are the objects that may exist: a provider was asked for them and gave no answer.
+func (w *Work) Doubts() []journal.Operation { return w.State.Doubts() }
+
 // Open loads a configuration, opens, locks and reads its state, and finds its providers.
-// Without a result there is an error; beside one there are warnings. A caller that calls it
-// sees to Unlock.
+// Without a result there is an error; beside one there are warnings. The caller
+// unlocks the work.
 func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag.List) {
 	var diags diag.List
 	o.runs = o.Operation != "import"
@@ -135,31 +145,31 @@ func (d *Directory) Open(ctx context.Context, s Subject, o Opening) (*Work, diag
 	w := &Work{dir: d, subject: s, opening: o}
 	w.Config, diags = d.open(ctx, s, o.Loading, func(b *statebackend.Backend, name string) (*lockedstate.Session, diag.List) {
 		var diags diag.List
-		w.Claimed, diags = d.States.StateIn(ctx, b, name, o.State, o.Operation)
-		if w.Claimed == nil && unfinished(diags) && !o.State.Locking.Off {
+		w.State, diags = d.States.StateIn(ctx, b, name, o.State, o.Operation)
+		if w.State == nil && unfinished(diags) && !o.State.Locking.Off {
 			diags = d.finishMove(ctx, b, name, o.State)
 			if diags.HasErrors() {
 				return nil, diags
 			}
 			var more diag.List
-			w.Claimed, more = d.States.StateIn(ctx, b, name, o.State, o.Operation)
+			w.State, more = d.States.StateIn(ctx, b, name, o.State, o.Operation)
 			diags.Append(more)
 		}
-		if w.Claimed == nil {
+		if w.State == nil {
 			return nil, diags
 		}
-		return w.Session, diags
+		return w.State.Session, diags
 	})
 	if w.Config != nil {
 		return w, diags
 	}
-	if w.Claimed != nil {
+	if w.State != nil {
 		w.Unlock()
 	}
 	return nil, diags
 }
 
-// Look is Open for who only looks at the state, which isn't locked.
+// Look loads a configuration and reads its state without a lock.
 func (d *Directory) Look(ctx context.Context, s Subject, o Opening) (c *engine.Config, state *lockedstate.Session, diags diag.List) {
 	c, diags = d.open(ctx, s, o.Loading, func(b *statebackend.Backend, name string) (_ *lockedstate.Session, diags diag.List) {
 		state, diags = d.States.PresentIn(ctx, b, name, o.State)

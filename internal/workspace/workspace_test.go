@@ -146,18 +146,24 @@ func estate(name string) map[string]string {
 	}
 }
 
+// apply plans and applies once.
+func (b *bench) apply(ctx context.Context, p Plan, by Approver) bool {
+	p.Dir, p.Opening = b.Directory, b.opening("apply")
+	return Apply{Plan: p}.Run(ctx, by)
+}
+
 // TestApply: what is approved is done and kept, and nothing else.
 func TestApply(t *testing.T) {
 	b := newBench(t, estate("first"))
 	no := &approver{}
-	if b.Apply(t.Context(), b.Configuration(), b.opening("apply"), planoptions.Planning{}, 1, no) || no.plans != 1 || no.outcome != nil {
+	if b.apply(t.Context(), Plan{}, no) || no.plans != 1 || no.outcome != nil {
 		t.Errorf("refused, but: %+v", no)
 	}
 	if got := b.provider.Count("Apply"); got != 0 {
 		t.Errorf("refused, but %d calls", got)
 	}
 	yes := &approver{approved: true}
-	if !b.Apply(t.Context(), b.Configuration(), b.opening("apply"), planoptions.Planning{}, 1, yes) {
+	if !b.apply(t.Context(), Plan{}, yes) {
 		t.Fatal(yes.problems.Err())
 	}
 	if got := yes.outcome.State.Outputs["id"].Value; got != cty.StringVal("id-1") {
@@ -171,7 +177,7 @@ func TestApply(t *testing.T) {
 		t.Error("nothing was told")
 	}
 	again := &approver{}
-	if b.Apply(t.Context(), b.Configuration(), b.opening("apply"), planoptions.Planning{Mode: plan.Destroy}, 1, again); again.plans != 1 {
+	if b.apply(t.Context(), Plan{Options: planoptions.Planning{Mode: plan.Destroy}}, again); again.plans != 1 {
 		t.Errorf("the lock is still held: %v", again.problems.Err())
 	}
 }
@@ -182,11 +188,7 @@ func TestSaved(t *testing.T) {
 	b := newBench(t, estate("first"))
 	o := b.opening("plan")
 	o.Record, o.Vars = true, []environment.Var{{Value: "zone=other"}}
-	w, diags := b.Open(t.Context(), b.Configuration(), o)
-	if w == nil {
-		t.Fatal(diags.Err())
-	}
-	made, diags := w.Plan(t.Context(), planoptions.Planning{})
+	w, made, diags := Plan{Dir: b.Directory, Opening: o}.Run(t.Context())
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
@@ -203,7 +205,7 @@ func TestSaved(t *testing.T) {
 			t.Fatal(diags.Err())
 		}
 		a := &approver{approved: true}
-		done := b.Apply(t.Context(), b.Saved(content), b.opening("apply"), planoptions.Planning{}, 1, a)
+		done := b.apply(t.Context(), Plan{Subject: b.Saved(content)}, a)
 		if done != (want == "") || want != "" && a.problems[0].Summary != want {
 			t.Errorf("want %q, got %v: %v", want, done, a.problems.Err())
 		}
@@ -216,11 +218,11 @@ func TestSaved(t *testing.T) {
 // TestLocked: of two who want the same state one is rejected.
 func TestLocked(t *testing.T) {
 	b := newBench(t, estate("x"))
-	w, diags := b.Open(t.Context(), b.Configuration(), b.opening("plan"))
+	w, _, diags := Plan{Dir: b.Directory, Opening: b.opening("plan")}.Run(t.Context())
 	if w == nil {
 		t.Fatal(diags.Err())
 	}
-	other, diags := b.Open(t.Context(), b.Configuration(), b.opening("plan"))
+	other, _, diags := Plan{Dir: b.Directory, Opening: b.opening("plan")}.Run(t.Context())
 	if other != nil || len(diags) != 1 || diags[0].Summary != "Error acquiring the state lock" {
 		t.Errorf("got %v", diags)
 	}
@@ -242,7 +244,7 @@ func TestStop(t *testing.T) {
 		gate.Open()
 	}()
 	a := &approver{approved: true, limits: Limits{Stop: stop}}
-	if b.Apply(t.Context(), b.Configuration(), b.opening("apply"), planoptions.Planning{}, 1, a) {
+	if b.apply(t.Context(), Plan{}, a) {
 		t.Error("it claims that everything was done")
 	}
 	if got := b.objects(t); got != `sim_object.a {"id":"id-1","name":"x","zone":"z"}` {
@@ -264,14 +266,7 @@ func TestImport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i, diags := b.OpenImport(t.Context(), b.opening("import"), []planoptions.Import{{Target: target, ID: "id-7"}})
-		if i != nil {
-			diags.Append(i.Prepare(t.Context()))
-			if !diags.HasErrors() {
-				diags.Append(i.Save(t.Context()))
-			}
-			i.Unlock()
-		}
+		diags := Import{Dir: b.Directory, Opening: b.opening("import"), Objects: []planoptions.Import{{Target: target, ID: "id-7"}}}.Run(t.Context())
 		if got := diags.Only(diag.Error); c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Summary != c.want) {
 			t.Errorf("%s: %v", c.address, diags)
 		}
@@ -302,7 +297,7 @@ func TestAtOnce(t *testing.T) {
 		}()
 		all.Go(func() {
 			a := &approver{approved: true}
-			if !b.Apply(t.Context(), b.Configuration(), b.opening("apply"), planoptions.Planning{}, 1, a) {
+			if !b.apply(t.Context(), Plan{}, a) {
 				t.Error(a.problems.Err())
 			}
 		})

@@ -28,7 +28,6 @@ import (
 	"weir.dev/weir/internal/workspace/approvalpolicy"
 	"weir.dev/weir/internal/workspace/environment"
 	"weir.dev/weir/internal/workspace/planoptions"
-	"weir.dev/weir/internal/workspace/statemgr"
 	"weir.dev/weir/temporal/depot"
 	"weir.dev/weir/temporal/rounds"
 )
@@ -66,13 +65,12 @@ func (w *Worker) planning(ctx context.Context, r rounds.Request, do func(*step) 
 		for _, v := range r.Vars {
 			o.Vars = append(o.Vars, environment.Var{Value: v})
 		}
-		opened, diags := s.Dir.Open(s.look, s.Subject(s.one), o)
+		opened, made, found := workspace.Plan{Dir: s.Dir, Subject: s.Subject(s.one), Opening: o, Options: p}.Run(s.look)
 		if opened == nil {
-			return failure{diags}
+			return failure{found}
 		}
 		defer opened.Unlock()
-		made, found := opened.Plan(s.look, p)
-		return do(&step{site: s, w: w, work: opened, made: made, found: append(diags, found...)})
+		return do(&step{site: s, w: w, work: opened, made: made, found: found})
 	})
 }
 
@@ -297,7 +295,7 @@ func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Decis
 			if diags.HasErrors() {
 				return failure{diags}
 			}
-			if diags := s.Dir.Import(s.ctx, workspace.Opening{Operation: "import"}, wanted.Target, wanted.ID); diags.HasErrors() {
+			if diags := (workspace.Import{Dir: s.Dir, Opening: workspace.Opening{Operation: "import"}, Objects: []planoptions.Import{wanted}}).Run(s.ctx); diags.HasErrors() {
 				return failure{diags}
 			}
 		}
@@ -309,7 +307,7 @@ func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Decis
 			}
 			forget = append(forget, i)
 		}
-		_, _, diags = s.Dir.Settle(s.ctx, statemgr.Options{}, forget, said.ForgetAll)
+		_, _, diags = workspace.Recover{Dir: s.Dir, Forget: forget, ForgetAll: said.ForgetAll}.Run(s.ctx)
 		if diags.HasErrors() {
 			return failure{diags}
 		}

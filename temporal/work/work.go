@@ -271,7 +271,7 @@ func (w *Worker) unpack(ctx context.Context, hash string, b *bundle) error {
 	defer d.Close()
 	s, diags := workspace.OpenStack(ctx, d)
 	if !diags.HasErrors() {
-		diags.Append(s.Initialize(ctx, s.Deployments, workspace.Initialization{Backend: true}, quiet{}))
+		diags.Append(workspace.StackInit{Stack: s, Deployments: s.Deployments, Init: workspace.Init{Backend: true}}.Run(ctx, quiet{}))
 	}
 	b.diags = diags
 	return nil

@@ -75,7 +75,7 @@ func (s *shop) operate(f *folder, args ...string) (said string, unplanned int64)
 	}
 	code := 1
 	counts := metrics.Count(func() {
-		w, problems := d.Open(f.t.Context(), d.Configuration(), o)
+		w, p, problems := workspace.Plan{Dir: d, Opening: o, Options: planoptions.Planning{AutoRefresh: true}}.Run(f.t.Context())
 		for _, p := range problems {
 			say("%s %s %s", p.Severity, p.Summary, p.Detail)
 		}
@@ -83,10 +83,6 @@ func (s *shop) operate(f *folder, args ...string) (said string, unplanned int64)
 			return
 		}
 		defer w.Unlock()
-		p, problems := w.Plan(f.t.Context(), planoptions.Planning{AutoRefresh: true})
-		for _, p := range problems {
-			say("%s %s %s", p.Severity, p.Summary, p.Detail)
-		}
 		if p != nil {
 			s.tell(p, say)
 		}

@@ -82,16 +82,14 @@ func (l *life) command(ctx context.Context, r *run) {
 	case "apply", "destroy", "refresh":
 		a := &approver{say: say}
 		mode := map[string]plan.Mode{"apply": plan.Normal, "destroy": plan.Destroy, "refresh": plan.RefreshOnly}[r.do]
-		ok := d.Apply(ctx, d.Configuration(), o, planoptions.Planning{Mode: mode}, 1, a)
+		ok := workspace.Apply{Plan: workspace.Plan{Dir: d, Opening: o, Options: planoptions.Planning{Mode: mode}}}.Run(ctx, a)
 		r.left, r.ok = a.left, ok && a.applied
 	case "plan":
-		w, diags := d.Open(ctx, d.Configuration(), o)
+		w, made, diags := workspace.Plan{Dir: d, Opening: o}.Run(ctx)
 		say(diags)
 		if w == nil {
 			return
 		}
-		made, diags := w.Plan(ctx, planoptions.Planning{})
-		say(diags)
 		if made != nil {
 			r.changes = made.Counts().Add + made.Counts().Change + made.Counts().Destroy
 		}
@@ -103,7 +101,7 @@ func (l *life) command(ctx context.Context, r *run) {
 			if err != nil {
 				panic(err)
 			}
-			if diags := d.Import(ctx, o, target, f.id); diags.HasErrors() {
+			if diags := importOne(ctx, d, o, target, f.id); diags.HasErrors() {
 				say(diags)
 				return
 			}
@@ -116,7 +114,7 @@ func (l *life) command(ctx context.Context, r *run) {
 			}
 			forget = append(forget, i)
 		}
-		_, left, diags := d.Settle(ctx, statemgr.Options{}, forget, false)
+		_, left, diags := workspace.Recover{Dir: d, Forget: forget}.Run(ctx)
 		say(diags)
 		r.left, r.ok = addresses(left), !diags.HasErrors()
 	case "import":
@@ -124,7 +122,7 @@ func (l *life) command(ctx context.Context, r *run) {
 		if err != nil {
 			panic(err)
 		}
-		diags := d.Import(ctx, o, target, r.id)
+		diags := importOne(ctx, d, o, target, r.id)
 		say(diags)
 		r.ok = !diags.HasErrors()
 	case "push":
@@ -139,6 +137,10 @@ func (l *life) command(ctx context.Context, r *run) {
 		}
 		r.ok = true
 	}
+}
+
+func importOne(ctx context.Context, d *workspace.Directory, o workspace.Opening, target addr.Target, id string) diag.List {
+	return workspace.Import{Dir: d, Opening: o, Objects: []planoptions.Import{{Target: target, ID: id}}}.Run(ctx)
 }
 
 // push is what is reported where a state couldn't be saved.

@@ -16,7 +16,6 @@ import (
 	"weir.dev/weir/internal/ui/view/ansi"
 	"weir.dev/weir/internal/ui/view/stream"
 	"weir.dev/weir/internal/workspace"
-	"weir.dev/weir/internal/workspace/planoptions"
 )
 
 var applyCommand = &command{
@@ -110,7 +109,7 @@ func (a *applying) run(ctx context.Context, e *env, args []string) int {
 		return e.Diags(diags)
 	}
 	options.Explained = options.Explained || !a.approved
-	return e.apply(ctx, e.directory.Configuration(), a.opening(e, "apply"), options, 1, &approver{env: e, approved: a.approved, quiet: a.quiet, allowForget: a.suppressForget, destroying: a.destroying})
+	return e.apply(ctx, workspace.Plan{Opening: a.opening(e, "apply"), Options: options}, 1, &approver{env: e, approved: a.approved, quiet: a.quiet, allowForget: a.suppressForget, destroying: a.destroying})
 }
 
 // runSaved carries out a saved plan.
@@ -131,12 +130,13 @@ func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
 	var keep func(*plan.Plan)
 	opening.Sink, keep = e.Recorded(opening.Sink)
 	defer keep(content.Plan)
-	return e.apply(ctx, e.directory.Saved(content), opening, planoptions.Planning{}, 1, &approver{env: e, saved: true, quiet: a.quiet, allowForget: a.suppressForget})
+	return e.apply(ctx, workspace.Plan{Subject: e.directory.Saved(content), Opening: opening}, 1, &approver{env: e, saved: true, quiet: a.quiet, allowForget: a.suppressForget})
 }
 
-// apply is an apply with somebody who looks on.
-func (e *env) apply(ctx context.Context, s workspace.Subject, o workspace.Opening, p planoptions.Planning, rounds int, a workspace.Approver) int {
-	if !e.directory.Apply(ctx, s, o, p, rounds, a) {
+// apply is an apply in the directory.
+func (e *env) apply(ctx context.Context, p workspace.Plan, rounds int, by workspace.Approver) int {
+	p.Dir = e.directory
+	if !(workspace.Apply{Plan: p, Rounds: rounds}.Run(ctx, by)) {
 		return 1
 	}
 	return 0
@@ -207,7 +207,7 @@ func (a *approver) Limits() (workspace.Limits, func()) {
 func (a *approver) Applied(p *plan.Plan, o *workspace.Outcome, found diag.List) {
 	a.env.Diags(found)
 	if o == nil {
-		serial, saved := a.work.Stored()
+		serial, saved := a.work.State.Stored()
 		a.env.Stopped(view.End{Plan: p, Doubts: journal.Instances(a.work.Doubts()), Serial: serial, Saved: saved, Program: a.env.program})
 		return
 	}
@@ -243,7 +243,7 @@ func (a *approver) where(name string) string {
 
 // approve asks whether to go on.
 func (a *approver) approve(ctx context.Context, w *workspace.Work, p *plan.Plan) bool {
-	what, query, description := view.Approval(p, a.where(w.Workspace()))
+	what, query, description := view.Approval(p, a.where(w.State.Workspace()))
 	answer, err := approval.Question{Plan: p, Ask: func() (string, error) {
 		return a.env.ask(ctx, question{query: "\n" + query, description: description, always: true})
 	}, Reasons: w.Reasons, Person: a.env.inTerminal}.Put(a.env.Screen)

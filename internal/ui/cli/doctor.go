@@ -30,7 +30,7 @@ var doctorCommand = &command{
 func (e *env) doctor(ctx context.Context) int {
 	build := buildinfo.Current()
 	list := []workspace.Checkup{{Name: "version", Verdict: workspace.Fine, Text: "weir " + build.String() + " on " + runtime.GOOS + "_" + runtime.GOARCH}}
-	list = append(list, e.directory.Checkups(ctx)...)
+	list = append(list, workspace.Doctor{Dir: e.directory}.Run(ctx)...)
 	c := workspace.Checkup{Name: "daemon", Verdict: workspace.Fine}
 	var well bool
 	if c.Text, well = daemonserver.Running(e.host()); !well {

@@ -34,7 +34,7 @@ var driftCommand = &command{
 			if diags.HasErrors() {
 				return e.Diags(diags)
 			}
-			_, code := e.drift(ctx, e.directory.Configuration(), p.opening(e, "drift"), options)
+			_, code := e.drift(ctx, p.opening(e, "drift"), options)
 			return code
 		}
 	},
@@ -51,7 +51,7 @@ func (p *planning) driftAll(ctx context.Context, e *env) int {
 		if diags.HasErrors() {
 			return one.Diags(diags)
 		}
-		made, code := one.drift(ctx, one.directory.Configuration(), opening, options)
+		made, code := one.drift(ctx, opening, options)
 		if made != nil {
 			t.sums[i].Drift, t.sums[i].Drifted = true, len(made.Drift)
 		}
@@ -60,8 +60,8 @@ func (p *planning) driftAll(ctx context.Context, e *env) int {
 }
 
 // drift shows what was changed outside. The exit code says whether anything was.
-func (e *env) drift(ctx context.Context, s workspace.Subject, o workspace.Opening, p planoptions.Planning) (*plan.Plan, int) {
-	made, diags := e.directory.Drift(ctx, s, o, p)
+func (e *env) drift(ctx context.Context, o workspace.Opening, p planoptions.Planning) (*plan.Plan, int) {
+	made, diags := workspace.Drift{Dir: e.directory, Opening: o, Options: p}.Run(ctx)
 	if made != nil && !made.Errored {
 		if e.Stream != nil {
 			e.Stream.Plan(made)

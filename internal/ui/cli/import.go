@@ -53,21 +53,21 @@ func (i *importing) run(ctx context.Context, e *env, objects ...[2]string) int {
 		State:     i.state.Options(),
 		Operation: "import",
 	}
-	w, diags := e.directory.OpenImport(ctx, o, wanted)
+	diags := workspace.Import{Dir: e.directory, Opening: o, Objects: wanted, Saving: e.interrupts.Saving,
+		Opened: func(l diag.List) {
+			e.Diags(l)
+			for _, o := range wanted {
+				e.Say("%s: Importing from ID %q...\n", o.Target, o.ID)
+			}
+		},
+		Prepared: func(l diag.List) {
+			e.Diags(l)
+			for _, o := range wanted {
+				e.Say("%s: Import prepared!\n  Prepared %s for import\n", o.Target, o.Target.Name.Type)
+			}
+		},
+	}.Run(ctx)
 	if e.Diags(diags) != 0 {
-		return 1
-	}
-	defer w.Unlock()
-	for _, o := range wanted {
-		e.Say("%s: Importing from ID %q...\n", o.Target, o.ID)
-	}
-	if e.Diags(w.Prepare(ctx)) != 0 {
-		return 1
-	}
-	for _, o := range wanted {
-		e.Say("%s: Import prepared!\n  Prepared %s for import\n", o.Target, o.Target.Name.Type)
-	}
-	if e.Diags(w.Save(e.interrupts.Saving())) != 0 {
 		return 1
 	}
 	e.Say("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour state and will henceforth be managed by weir.\n\n")

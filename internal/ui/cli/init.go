@@ -73,7 +73,7 @@ func (i *initializing) initialize(ctx context.Context) int {
 		i.tell("output_init_empty_message", "weir initialized in an empty directory!\n\nThe directory has no configuration files. You may begin working with weir\nimmediately by creating configuration files.\n")
 		return 0
 	}
-	if i.env.Diags(i.env.directory.Initialize(ctx, i.options(), i)) != 0 {
+	if i.env.Diags(i.options().Run(ctx, i)) != 0 {
 		return 1
 	}
 	i.success()
@@ -81,9 +81,9 @@ func (i *initializing) initialize(ctx context.Context) int {
 }
 
 // options are what the flags say.
-func (i *initializing) options() workspace.Initialization {
-	return workspace.Initialization{
-		Vars: i.Vars, State: i.State.Options(), Tests: i.env.tests,
+func (i *initializing) options() workspace.Init {
+	return workspace.Init{
+		Dir: i.env.directory, Vars: i.Vars, State: i.State.Options(), Tests: i.env.tests,
 		Backend: i.Backend, BackendConfig: i.BackendConfig, Reconfigure: i.Reconfigure, Migrate: i.MigrateState,
 		Modules: i.Get, Upgrade: i.Upgrade, PluginDirs: i.PluginDirs, ReadOnlyLocks: i.LockMode == "readonly",
 	}

@@ -54,7 +54,7 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 	r.Files = a.vars.Files()
 	inner.rule = r.Decide
 	r.Stop, r.Restart = e.interrupts.Press, e.interrupts.Forget
-	r.Past = func(w *workspace.Work) webrun.Past { return statehistory.Of{Session: w.Session} }
+	r.Past = func(w *workspace.Work) webrun.Past { return statehistory.Of{Session: w.State.Session} }
 	r.GoBack = func(ctx context.Context, serial uint64) diag.List {
 		return statehistory.GoBack(ctx, e.directory.States, a.state.Options(), serial, e.program)
 	}
@@ -64,7 +64,7 @@ func (a *applying) live(ctx context.Context, e *env, port int) int {
 		defer e.directory.Close()
 		opening := a.opening(e, "apply")
 		opening.Sink = sink
-		return e.directory.Apply(ctx, e.loading(r.Loaded), opening, options, 1, by)
+		return workspace.Apply{Plan: workspace.Plan{Dir: e.directory, Subject: e.loading(r.Loaded), Opening: opening, Options: options}}.Run(ctx, by)
 	}
 	return r.Run(ctx)
 }

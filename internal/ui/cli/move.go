@@ -298,7 +298,7 @@ func (m *moving) steps(list []roots.Moves) ([]step, int) {
 		if s.from == s.to {
 			return nil, m.Fail(edit.BadMove.As("One root"), "Both -from and -to name the root %s. To give objects another address in one state, use \"state mv\" or a moved block.", s.from.root.Name)
 		}
-		if s.from.Diags(transfer.Check(s.from.work.Claimed, s.to.work.Claimed)) != 0 {
+		if s.from.Diags(transfer.Check(s.from.work.State, s.to.work.State)) != 0 {
 			return nil, 1
 		}
 		moves, done, diags := edit.Transfers(s.from.now, s.to.now, one.Pairs)

@@ -68,12 +68,11 @@ func (p *planning) run(ctx context.Context, e *env) int {
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}
-	w, diags := e.directory.Open(ctx, e.directory.Configuration(), p.opening(e, "plan"))
-	if e.Diags(diags) != 0 {
-		return 1
+	w, made, diags := workspace.Plan{Dir: e.directory, Opening: p.opening(e, "plan"), Options: options, Opened: e.warn}.Run(ctx)
+	if w == nil {
+		return e.Diags(diags)
 	}
 	defer w.Unlock()
-	made, diags := w.Plan(ctx, options)
 	if made == nil {
 		return e.Diags(diags)
 	}
@@ -112,6 +111,9 @@ func (p *planning) opening(e *env, command string) workspace.Opening {
 		Operation: command, Partly: command == "plan" && p.IsPlainAuto() && p.out+p.generate == "" && !e.JSON,
 	}
 }
+
+// warn prints problems that aren't errors.
+func (e *env) warn(l diag.List) { e.Diags(l) }
 
 // showPlan shows a plan to people or as part of the stream.
 func (e *env) showPlan(w *workspace.Work, p *plan.Plan) {

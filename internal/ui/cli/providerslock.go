@@ -74,7 +74,7 @@ func (l *locking) lock(ctx context.Context, args []string) int {
 	if diags.HasErrors() {
 		return l.env.Diags(diags)
 	}
-	changes, same, diags := l.env.directory.LockProviders(ctx, l.packages(args), from, l.fetched)
+	changes, same, diags := workspace.LockProviders{Dir: l.env.directory, Packages: l.packages(args), From: from, Events: l.fetched}.Run(ctx)
 	for _, c := range changes {
 		text := packages.Locking(l.env.Dialect.Registry().Display(c.Provider), c)
 		l.tell("- "+text, text)
@@ -104,7 +104,7 @@ func (l *locking) mirror(ctx context.Context, args []string) int {
 	if code := l.env.Start(); code != 0 {
 		return code
 	}
-	return l.env.Diags(l.env.directory.MirrorProviders(ctx, l.packages(nil), args[0], l.LockFile, l.copied))
+	return l.env.Diags(workspace.MirrorProviders{Dir: l.env.directory, Packages: l.packages(nil), To: args[0], Locked: l.LockFile, Events: l.copied}.Run(ctx))
 }
 
 // copied reports one step of a copy.

@@ -27,7 +27,7 @@ func (e *env) query(ctx context.Context, vars flags.Vars, out string) int {
 	if code := e.Start(); code != 0 {
 		return code
 	}
-	listings, diags := e.directory.Query(ctx, workspace.Loading{Vars: vars, Sink: e.Sink(), Ask: e.asker()}, out)
+	listings, diags := workspace.Query{Dir: e.directory, Loading: workspace.Loading{Vars: vars, Sink: e.Sink(), Ask: e.asker()}, Generate: out}.Run(ctx)
 	if !e.JSON {
 		e.Written(view.Listings(e.Out, listings, e.Viewing()))
 	}

@@ -9,6 +9,7 @@ import (
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/ui/commands"
 	"weir.dev/weir/internal/ui/flags"
+	"weir.dev/weir/internal/workspace"
 	"weir.dev/weir/internal/workspace/planoptions"
 )
 
@@ -66,7 +67,7 @@ func (r *recovering) run(ctx context.Context, e *env) int {
 		}
 		forget = append(forget, i)
 	}
-	forgotten, left, diags := e.directory.Settle(ctx, r.state.Options(), forget, r.all)
+	forgotten, left, diags := workspace.Recover{Dir: e.directory, State: r.state.Options(), Forget: forget, ForgetAll: r.all}.Run(ctx)
 	if e.Diags(diags) != 0 {
 		return 1
 	}

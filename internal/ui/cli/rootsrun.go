@@ -26,7 +26,7 @@ const togetherRounds = 10
 
 // together is work on several roots in one run.
 type together struct {
-	*env
+	env    *env
 	estate *roots.Estate
 	list   []*roots.Root
 	run    *roots.Run
@@ -91,9 +91,9 @@ func (i *initializing) runAll(ctx context.Context, c *choosing) int {
 func (t *together) each(inTurns bool, work func(one *env, i int) int) int {
 	var mu sync.Mutex
 	codes := make([]int, len(t.list))
-	t.Several("root", roots.Names(t.list), t.atOnce, inTurns, func(i int, part *output.Screen) {
+	t.env.Several("root", roots.Names(t.list), t.atOnce, inTurns, func(i int, part *output.Screen) {
 		root := t.list[i]
-		one := t.part(part, "root", root.Name, true, !inTurns, &mu, root.Dir)
+		one := t.env.part(part, "root", root.Name, true, !inTurns, &mu, root.Dir)
 		one.program = one.directory.Place.Program
 		one.Command = func(c diag.Command) diag.Command {
 			if c.Program == "" {
@@ -113,8 +113,8 @@ func (t *together) each(inTurns bool, work func(one *env, i int) int) int {
 		t.run.End(root, code&^succeeded == 0 || code == exitChanges)
 		codes[i], t.sums[i].Code = code, code&^succeeded
 	})
-	if !t.JSON {
-		t.Say("%s", view.RootSums(t.sums))
+	if !t.env.JSON {
+		t.env.Say("%s", view.RootSums(t.sums))
 	}
 	if slices.Contains(codes, 1) {
 		return 1
@@ -166,12 +166,11 @@ func (t *together) planOne(ctx context.Context, p *planning, one *env, i int, fo
 	if diags.HasErrors() {
 		return one.Diags(diags)
 	}
-	w, diags := one.directory.Open(ctx, t.run.Subject(root, one.directory), opening)
-	if one.Diags(diags) != 0 {
-		return 1
+	w, made, diags := workspace.Plan{Dir: one.directory, Subject: t.run.Subject(root, one.directory), Opening: opening, Options: options, Opened: one.warn}.Run(ctx)
+	if w == nil {
+		return one.Diags(diags)
 	}
 	defer w.Unlock()
-	made, diags := w.Plan(ctx, options)
 	if made == nil {
 		return one.Diags(diags)
 	}
@@ -221,7 +220,7 @@ func (a *applying) runAll(ctx context.Context, e *env, args []string) int {
 		t.run, t.sums = roots.NewRun(t.estate, t.list, a.Destroy), make([]view.Sum, len(t.list))
 		t.atOnce = len(t.list)
 	}
-	ask := &asking{together: t, approved: a.approved || saved != nil, destroys: a.Destroy}
+	ask := &asking{all: t, approved: a.approved || saved != nil, destroys: a.Destroy}
 	return t.each(false, func(one *env, i int) int { return t.applyOne(ctx, a, one, i, ask, saved) })
 }
 
@@ -241,16 +240,13 @@ func (t *together) applyOne(ctx context.Context, a *applying, one *env, i int, a
 		subject, rounds, options = one.directory.Saved(content), 1, planoptions.Planning{}
 		inner.saved, opening.Vars = true, nil
 	}
-	by := &rootApprover{approver: inner, together: t, asking: ask, root: root, i: i}
-	if !one.directory.Apply(ctx, subject, opening, options, rounds, by) {
-		return 1
-	}
-	return 0
+	by := &rootApprover{approver: inner, all: t, asking: ask, root: root, i: i}
+	return one.apply(ctx, workspace.Plan{Subject: subject, Opening: opening, Options: options}, rounds, by)
 }
 
 // asking puts one question for all roots.
 type asking struct {
-	*together
+	all                *together
 	approved, destroys bool
 
 	once   sync.Once
@@ -286,28 +282,28 @@ func (a *asking) yes(ctx context.Context, changing int) bool {
 		what, query = "Destroy", "Do you really want to destroy all resources in "+where+"?"
 		description = "weir will destroy all your managed infrastructure in these roots, as shown above.\nThere is no undo. Only 'yes' will be accepted to confirm."
 	}
-	answer, err := a.ask(ctx, question{query: "\n" + query, description: description, always: true})
+	answer, err := a.all.env.ask(ctx, question{query: "\n" + query, description: description, always: true})
 	switch {
 	case errors.Is(err, context.Canceled):
 	case err != nil:
-		a.Fail(diag.Unanswered.As("Error asking for approval"), "The answer can't be read: %s. Use -auto-approve to go on without asking.", err)
+		a.all.env.Fail(diag.Unanswered.As("Error asking for approval"), "The answer can't be read: %s. Use -auto-approve to go on without asking.", err)
 		return false
 	case answer == "yes":
 		return true
 	}
-	a.Say("\n%s cancelled.\n", what)
+	a.all.env.Say("\n%s cancelled.\n", what)
 	return false
 }
 
 // A rootApprover shows the plan of a root in its turn, waits until all roots are planned and
 // approved, and then for the roots that come before it.
 type rootApprover struct {
-	*approver
-	*together
-	asking *asking
-	root   *roots.Root
-	i      int
-	round  int
+	approver *approver
+	all      *together
+	asking   *asking
+	root     *roots.Root
+	i        int
+	round    int
 }
 
 // Opened implements workspace.Approver.
@@ -329,26 +325,26 @@ func (a *rootApprover) Planned(ctx context.Context, w *workspace.Work, made *pla
 		return left, ok && (!made.HasChanges() || a.asking.approved || a.asking.yes(ctx, 1))
 	}
 	if made != nil && !found.HasErrors() {
-		a.run.Planned(a.root, w, made)
-		a.counted(a.i, made)
+		a.all.run.Planned(a.root, w, made)
+		a.all.counted(a.i, made)
 	}
-	shown := a.run.Turn(ctx, a.root)
+	shown := a.all.run.Turn(ctx, a.root)
 	left, ok := a.approver.Planned(ctx, w, made, found)
 	shown()
 	if !ok {
 		return left, false
 	}
-	plans, failed := a.run.All(ctx)
+	plans, failed := a.all.run.All(ctx)
 	if len(failed) > 0 {
-		a.sums[a.i].Skipped = "not every root could be planned"
+		a.all.sums[a.i].Skipped = "not every root could be planned"
 		return left, false
 	}
 	if !a.asking.put(ctx, plans) {
-		a.sums[a.i].Skipped = "not approved"
+		a.all.sums[a.i].Skipped = "not approved"
 		return left, false
 	}
-	if failed := a.run.Await(ctx, a.root); len(failed) > 0 {
-		a.sums[a.i].Skipped = roots.Skipped(failed)
+	if failed := a.all.run.Await(ctx, a.root); len(failed) > 0 {
+		a.all.sums[a.i].Skipped = roots.Skipped(failed)
 		left.Append(roots.Upstream.List("The root %s wasn't applied, because it comes after %s, which failed. Apply again when that is resolved.", a.root.Name, strings.Join(failed, ", ")))
 		a.approver.Problem(left)
 		return nil, false
@@ -358,9 +354,9 @@ func (a *rootApprover) Planned(ctx context.Context, w *workspace.Work, made *pla
 
 // Applied implements workspace.Approver.
 func (a *rootApprover) Applied(p *plan.Plan, o *workspace.Outcome, found diag.List) {
-	a.sums[a.i].Planned, a.sums[a.i].Components = false, map[addr.Module]plan.Counts{addr.Root: a.approver.env.Counter.Counts()}
+	a.all.sums[a.i].Planned, a.all.sums[a.i].Components = false, map[addr.Module]plan.Counts{addr.Root: a.approver.env.Counter.Counts()}
 	if o != nil {
-		a.run.Applied(a.root)
+		a.all.run.Applied(a.root)
 	}
 	a.approver.Applied(p, o, found)
 }

@@ -314,16 +314,15 @@ func (s *stacking) planOne(ctx context.Context, d *deploy.Deployment) int {
 	if code != 0 {
 		return 1
 	}
-	w, diags := s.env.directory.Open(ctx, s.stack.Subject(d), o)
+	w, made, found := workspace.Plan{Dir: s.env.directory, Subject: s.stack.Subject(d), Opening: o, Options: p}.Run(ctx)
 	if w == nil {
-		return s.env.Diags(diags)
+		return s.env.Diags(found)
 	}
 	defer w.Unlock()
 	a := s.approver(d)
 	a.approved = true
-	made, found := w.Plan(ctx, p)
 	s.made = made
-	left, ok := a.Planned(ctx, w, made, append(diags, found...))
+	left, ok := a.Planned(ctx, w, made, found)
 	if s.env.Diags(left) != 0 || !ok {
 		return 1
 	}
@@ -344,13 +343,14 @@ func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
 	s.env.Erred = new(atomic.Bool)
 	p, o, code := s.prepared("apply")
 	a := s.approver(d)
+	command := workspace.StackApply{Stack: s.stack, Deployment: d, Opening: o, Options: p}
 	switch {
 	case code == 0 && s.board != nil:
 		return s.env.followed(s.board.Part(d.Name), a).Of(ctx, &a.rule, func(sink event.Sink, by webrun.Approver[*workspace.Work, *workspace.Outcome, workspace.Limits]) bool {
-			o.Sink = sink
-			return s.stack.ApplyOne(ctx, d, o, p, by)
+			command.Opening.Sink = sink
+			return command.Run(ctx, by)
 		})
-	case code != 0 || !s.stack.ApplyOne(ctx, d, o, p, a):
+	case code != 0 || !command.Run(ctx, a):
 		return 1
 	}
 	return 0
@@ -359,7 +359,7 @@ func (s *stacking) applyOne(ctx context.Context, d *deploy.Deployment) int {
 func (s *stacking) validate(ctx context.Context, _ []string) int {
 	list, all := s.chosen(ctx)
 	if !all.HasErrors() {
-		all.Append(s.stack.Validate(ctx, list))
+		all.Append(workspace.StackValidate{Stack: s.stack, Deployments: list}.Run(ctx))
 	}
 	if s.env.JSON {
 		s.env.Validation(all)

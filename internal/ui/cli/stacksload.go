@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/ui/view"
 	"weir.dev/weir/internal/ui/view/jsonstate"
+	"weir.dev/weir/internal/workspace"
 )
 
 // init installs what all deployments need.
@@ -24,7 +25,7 @@ func (s *stacking) init(ctx context.Context, i *initializing) int {
 	if all.HasErrors() {
 		return s.env.Diags(all)
 	}
-	all.Append(s.stack.Initialize(ctx, list, i.options(), i))
+	all.Append(workspace.StackInit{Stack: s.stack, Deployments: list, Init: i.options()}.Run(ctx, i))
 	if s.env.Diags(all) != 0 {
 		return 1
 	}

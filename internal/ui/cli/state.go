@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/ui/output"
 	"weir.dev/weir/internal/ui/view"
 	"weir.dev/weir/internal/ui/view/jsonstate"
+	"weir.dev/weir/internal/workspace"
 	"weir.dev/weir/internal/workspace/lockedstate"
 	"weir.dev/weir/internal/workspace/statemgr"
 )
@@ -105,7 +106,7 @@ var stateCommands = []*command{
 }
 
 func (e *env) stateVerify(ctx context.Context, f flags.State, plans []string) int {
-	found, diags := e.directory.Verify(ctx, f.Options(), plans)
+	found, diags := workspace.Verify{Dir: e.directory, State: f.Options(), Plans: plans}.Run(ctx)
 	for _, f := range found {
 		if diags.Append(f.Problems); !f.Problems.HasErrors() {
 			e.Say("%s: %s\n", f.What, f.Said)

@@ -68,7 +68,7 @@ func (t *tester) run(ctx context.Context, args []string) int {
 	if t.Cleanup {
 		return t.cleanUp(ctx, testresult.New(chosen), options)
 	}
-	if n := t.env.directory.WaitingTests(); n > 0 {
+	if n := t.files().Waiting(); n > 0 {
 		t.env.Diags(diag.List{orphans.Left.New(diag.Warning, "Earlier tests have left objects, in %d states, because their process ended before it could destroy them, or they are still under way. This destroys what is left:\n    %s test -cleanup", n, t.env.program)})
 	}
 	if t.Mutate {
@@ -77,9 +77,14 @@ func (t *tester) run(ctx context.Context, args []string) int {
 	return t.carry(ctx, testresult.New(chosen), options)
 }
 
+// files are the test files of the directory.
+func (t *tester) files() workspace.Tests {
+	return workspace.Tests{Dir: t.env.directory, Folder: t.env.tests}
+}
+
 // open finds the tests that are asked for.
 func (t *tester) open(ctx context.Context) ([]*testfile.File, moduletest.Options, diag.List) {
-	all, o, diags := t.env.directory.OpenTests(ctx, workspace.Loading{Vars: t.Vars, Parallelism: t.Parallelism}, t.env.tests)
+	all, o, diags := t.files().Open(ctx, workspace.Loading{Vars: t.Vars, Parallelism: t.Parallelism})
 	o.Seed, o.Keep, o.Parallelism, o.AllowDeferral = t.Seed, t.Verbose, t.Runs, t.AllowDeferral
 	if !diags.HasErrors() {
 		all, more := testfile.Choose(all, t.Filter)
@@ -90,7 +95,7 @@ func (t *tester) open(ctx context.Context) ([]*testfile.File, moduletest.Options
 
 // cleanUp destroys what earlier tests have left.
 func (t *tester) cleanUp(ctx context.Context, all *testresult.Suite, o moduletest.Options) int {
-	left, diags := t.env.directory.LeftByTests(ctx, o.World.Catalog)
+	left, diags := t.files().Left(ctx, o.World.Catalog)
 	if len(t.Filter) > 0 {
 		left = slices.DeleteFunc(left, func(l moduletest.Left) bool {
 			return !slices.ContainsFunc(all.Files, func(f *testresult.File) bool { return f.Name == l.File })
@@ -118,7 +123,7 @@ func (t *tester) cleanUp(ctx context.Context, all *testresult.Suite, o moduletes
 
 // carry carries out the tests and shows what comes of them.
 func (t *tester) carry(ctx context.Context, all *testresult.Suite, o moduletest.Options) int {
-	reports := append(t.reports(o, t.Verbose, all), &orphans.Errored{Aside: t.env.Aside, Problem: func(l diag.List) { t.env.Diags(l) }, Err: t.env.Err, Program: t.env.program, Waiting: t.env.directory.WaitingTests})
+	reports := append(t.reports(o, t.Verbose, all), &orphans.Errored{Aside: t.env.Aside, Problem: func(l diag.List) { t.env.Diags(l) }, Err: t.env.Err, Program: t.env.program, Waiting: t.files().Waiting})
 	stop, end := t.env.interrupts.Begin()
 	o.Report, o.Stop = reports, stop
 	snapshots := &snapshot.Snapshots{Dir: o.Dir, Update: t.Update, Program: t.env.program}

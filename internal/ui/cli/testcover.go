@@ -12,7 +12,7 @@ import (
 // coverage shows and writes what was covered: of the configuration, not of what
 // is installed for it or of what the tests bring along.
 func (t *tester) coverage(r *coverage.Recorder, o moduletest.Options) int {
-	report := r.Report(o.Sources, t.env.directory.UnderTest(o.TestDir))
+	report := r.Report(o.Sources, t.files().Subject())
 	if t.Coverage {
 		t.env.Notice(coveragereport.Text(report, t.env.Pen()))
 	}

@@ -23,7 +23,7 @@ func (t *tester) mutate(ctx context.Context, files []*testfile.File, o moduletes
 	o.Judge = (&snapshot.Snapshots{Dir: o.Dir, Program: t.env.program}).Judge
 	o.Stop = stop
 	o.Report = t.reports(o, false, nil)
-	all, first := moduletest.Mutants(ctx, files, o, t.env.directory.UnderTest(o.TestDir))
+	all, first := moduletest.Mutants(ctx, files, o, t.files().Subject())
 	if first.Status != testresult.Pass {
 		return t.env.Fail(diag.BadOption.As("Tests fail"), "Mutation testing needs tests that pass. Fix the failures first.")
 	}

@@ -35,7 +35,7 @@ func (e *env) validate(ctx context.Context, l workspace.Loading, untested bool) 
 	if untested {
 		tests = ""
 	}
-	list := e.directory.Validate(ctx, l, tests)
+	_, list := workspace.Validate{Dir: e.directory, Loading: l, Tests: tests}.Run(ctx)
 	if e.Validation(list); e.JSON {
 		if list.HasErrors() {
 			return 1

@@ -9,6 +9,7 @@ import (
 	"weir.dev/weir/internal/ui/flags"
 	"weir.dev/weir/internal/ui/view"
 	"weir.dev/weir/internal/ui/view/jsonwhy"
+	"weir.dev/weir/internal/workspace"
 )
 
 var whyCommand = &command{
@@ -37,13 +38,12 @@ func (p *planning) why(ctx context.Context, e *env, address string, asJSON bool)
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}
-	w, diags := e.directory.Open(ctx, e.directory.Configuration(), p.opening(e, "why"))
-	if e.Diags(diags) != 0 {
-		return 1
+	chosen.Explained = true
+	w, made, diags := workspace.Plan{Dir: e.directory, Opening: p.opening(e, "why"), Options: chosen, Opened: e.warn}.Run(ctx)
+	if w == nil {
+		return e.Diags(diags)
 	}
 	defer w.Unlock()
-	chosen.Explained = true
-	made, diags := w.Plan(ctx, chosen)
 	if made == nil || diags.HasErrors() {
 		return e.Diags(diags)
 	}

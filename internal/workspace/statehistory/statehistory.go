@@ -16,7 +16,7 @@ import (
 )
 
 // Of is the past of a state.
-type Of struct{ *lockedstate.Session }
+type Of struct{ Session *lockedstate.Session }
 
 // A State is one of the history: the present one, one that was kept, or one of which only
 // the run is recorded.
@@ -36,16 +36,16 @@ type State struct {
 }
 
 // Any reports whether there is a history: a present state at least.
-func (s Of) Any() bool { return s.Base() != nil }
+func (s Of) Any() bool { return s.Session.Base() != nil }
 
 // Serials are those of the states that one may try to go back to, the latest first.
 func (s Of) Serials() []uint64 {
 	var list []uint64
-	if s.Base() == nil {
+	if s.Session.Base() == nil {
 		return nil
 	}
-	for _, k := range s.History() {
-		if k.Serial < s.Base().Serial {
+	for _, k := range s.Session.History() {
+		if k.Serial < s.Session.Base().Serial {
 			list = append(list, k.Serial)
 		}
 	}
@@ -62,12 +62,12 @@ func (s Of) List() []State {
 		}
 		return all[serial]
 	}
-	now := s.Base()
-	for _, r := range s.Runs() {
+	now := s.Session.Base()
+	for _, r := range s.Session.Runs() {
 		one := at(r.Serial)
 		one.Run, one.Objects = &r, r.Objects
 	}
-	for _, k := range s.History() {
+	for _, k := range s.Session.History() {
 		one := at(k.Serial)
 		one.Until, one.Kept = k.Until, now != nil && k.Serial < now.Serial
 		if snapshots[k.Serial], one.Problems = k.Read(); snapshots[k.Serial] != nil {
@@ -99,22 +99,22 @@ func (s Of) List() []State {
 // Find reads the state to go back to: that with a serial, or with 0 the last one before the
 // present one, which there has to be. Program is how people call this one.
 func (s Of) Find(serial uint64, program string) (*state.Snapshot, diag.List) {
-	list := s.History()
+	list := s.Session.History()
 	at := slices.IndexFunc(list, func(k lockedstate.Earlier) bool {
-		return k.Serial == serial || serial == 0 && k.Serial < s.Base().Serial
+		return k.Serial == serial || serial == 0 && k.Serial < s.Session.Base().Serial
 	})
 	if at >= 0 {
 		earlier, diags := list[at].Read()
 		if moved := s.moved(list[:at+1]); moved != nil && earlier != nil {
 			return nil, append(diags, diag.StateUnreadable.As("Objects were moved to or from another state").List("Since the state with serial %d, objects were moved between this state and that of the root in %s. Going back would leave them in both states or in none. Take the move back first, with the option -undo:\n    %s", earlier.Serial, moved.Dir, diag.Command{Program: program, Name: "move", Args: "-undo -from=ROOT -to=ROOT ADDRESS"})...)
 		}
-		if now := s.Base(); earlier != nil && earlier.Lineage != now.Lineage {
+		if now := s.Session.Base(); earlier != nil && earlier.Lineage != now.Lineage {
 			return nil, append(diags, diag.StateUnreadable.As("Earlier state of another lineage").List("The state with serial %d has lineage %q, and the present one has lineage %q: they are about different things.", earlier.Serial, earlier.Lineage, now.Lineage)...)
 		}
 		return earlier, diags
 	}
 	none := diag.StateUnreadable.As("No earlier state")
-	if why := s.NoHistory(); why != "" {
+	if why := s.Session.NoHistory(); why != "" {
 		return nil, none.List("%s", why)
 	}
 	return nil, none.List("There is no such state to go back to. To see which there are, run:\n    %s", diag.Command{Program: program, Name: "state history"})

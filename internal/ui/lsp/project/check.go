@@ -93,7 +93,7 @@ func (v *View) Check(ctx context.Context, dir string, ask bool) (*Checked, bool)
 	}
 	d := v.directory(u)
 	defer d.Close()
-	config, diags := d.Validated(ctx, workspace.Loading{Declared: true}, testsDir)
+	config, diags := workspace.Validate{Dir: d, Loading: workspace.Loading{Declared: true}, Tests: testsDir}.Run(ctx)
 	if ctx.Err() != nil {
 		return nil, false // what is loaded lacks modules: the unit would seem to have no others
 	}
@@ -102,7 +102,8 @@ func (v *View) Check(ctx context.Context, dir string, ask bool) (*Checked, bool)
 	}
 	if ask && !diags.HasErrors() && u.external() && ctx.Err() == nil {
 		again := v.directory(u)
-		diags.Append(again.Validate(ctx, workspace.Loading{}, testsDir).Beside(diags))
+		_, more := workspace.Validate{Dir: again, Tests: testsDir}.Run(ctx)
+		diags.Append(more.Beside(diags))
 		again.Close()
 		u.kept.Shrink(0) // no process waits for the next time that a file is saved
 	}
