@@ -2,11 +2,9 @@ package compiler
 
 import (
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"weir.dev/weir/internal/core/addr"
-	"weir.dev/weir/internal/lang/compiler/triggers"
-	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/lang/syntax"
 )
 
@@ -21,24 +19,18 @@ func (c *compiler) configured(b *hcl.Block, mode addr.Mode, may *hcl.BodySchema)
 	content := c.content(b.Body, may)
 	r := c.named(b, mode)
 	r.Repeat = c.repeat(content.Attributes, nil, blockNames[mode])
-	body := triggers.Config(content.Blocks, &c.diags)
+	body := c.actionConfig(content.Blocks)
 	c.declareResource(&resourceBlock{Resource: r, attrs: content.Attributes, body: body, lifecycle: hcl.Attributes{}}, b)
 }
 
-// trigger reads an action_trigger block; in is the scope of the resource.
-func (c *compiler) trigger(b *hcl.Block, in *scope) *program.Trigger {
-	at := *in
-	at.actions = true
-	return triggers.Reader{
-		Reader:    c.literal(),
-		Condition: func(attr *hcl.Attribute) *program.Expr { return c.attribute(attr, in) },
-		Action: func(e hclsyntax.Expression) *program.Ref {
-			r := rewriter{c: c, in: &at}
-			node, ok := r.expr(e).(*program.RefExpr)
-			if r.finish(); !ok {
-				return nil
-			}
-			return node.Ref
-		},
-	}.Read(b)
+// actionConfig is the body of the one config block that an action may have among its blocks, an
+// empty one without.
+func (c *compiler) actionConfig(blocks hcl.Blocks) hcl.Body {
+	if len(blocks) == 0 {
+		return hcl.EmptyBody()
+	}
+	if len(blocks) > 1 {
+		c.diags.Add(diag.Duplicate.As("Duplicate config block").Error(blocks[1].DefRange, "There is one config block in a block at most, and this one's is at %s.", blocks[0].DefRange))
+	}
+	return blocks[0].Body
 }

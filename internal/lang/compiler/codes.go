@@ -18,6 +18,7 @@ var (
 	MissingKey          = diag.Code{Name: "wrong-instance-key", Summary: "Missing resource instance key"}
 	BadRequirements     = diag.Code{Name: "invalid-required-providers", Summary: "Invalid required_providers object"}
 	StillDeclared       = diag.Code{Name: "removed-still-declared", Summary: "Removed resource block still exists"}
+	BadTrigger          = diag.Code{Name: "invalid-action-trigger", Summary: "Invalid action_trigger block"}
 	BadFunction         = diag.Code{Name: "unknown-provider-function", Summary: "Unknown function provider"}
 )
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"weir.dev/weir/internal/lang/compiler/triggers"
 	"weir.dev/weir/internal/lang/module"
 )
 
@@ -26,7 +25,7 @@ func Schemas() (file *hcl.BodySchema, blocks map[string]*hcl.BodySchema) {
 		"data":                    dataSchema,
 		"ephemeral":               dataSchema,
 		"resource.lifecycle":      lifecycleSchema,
-		"resource.action_trigger": triggers.Schema,
+		"resource.action_trigger": triggerSchema,
 		"resource.provisioner":    provisionerSchema,
 		"condition":               conditionSchema,
 		"check":                   checkSchema,
