@@ -43,7 +43,7 @@ examples: build ## the examples, and the commands of the pages that a reader fol
 
 export WEIR_MIRROR
 # The packages on the way from text to states, each by its own tests.
-COVERED := lang/syntax lang/module lang/compiler lang/compiler/address lang/compiler/calls lang/compiler/literal lang/program lang/symbols \
+COVERED := lang/syntax lang/module lang/compiler lang/compiler/calls lang/compiler/literal lang/program lang/symbols \
   eval eval/static eval/checks eval/deprecated resource/contract resource/lifecycle resource/instance resource/providerclient resource/checkresults \
   plan plan/execgraph plan/planner plan/prior plan/targeting plan/relevantattrs plan/refgraph plan/graphbuilder plan/order plan/moves plan/configgen plan/planfile plan/why \
   apply engine engine/validate state state/statefile

@@ -10,7 +10,7 @@ import (
 	"weir.dev/weir/internal/core/trace"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/eval/checks"
-	"weir.dev/weir/internal/incremental/refreshpolicy"
+	"weir.dev/weir/internal/incremental/planinputs"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/planner"
 	"weir.dev/weir/internal/state"
@@ -55,7 +55,7 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	if recorder != nil {
 		o.Journal = recorder
 	}
-	refreshpolicy.Forget(p, w.State.Session)
+	planinputs.ForgetLooks(p, w.State.Session)
 	result, diags := engine.Apply(ctx, w.Config, p, o)
 	diags.Append(w.State.Keep(saving, recorder, result))
 	if w.State.Forgets() && len(w.Doubts()) > 0 {

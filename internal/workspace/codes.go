@@ -4,7 +4,9 @@ import "weir.dev/weir/internal/core/diag"
 
 // Codes of problems.
 var (
-	Stale         = diag.Code{Name: "stale-plan", Summary: "Saved plan is stale"}
-	Managed       = diag.Code{Name: "already-managed", Summary: "Resource already managed by weir"}
-	PlanVariables = diag.Code{Name: "plan-variable-mismatch", Summary: "Mismatch between input and plan variable value"}
+	Stale   = diag.Code{Name: "stale-plan", Summary: "Saved plan is stale"}
+	Managed = diag.Code{Name: "already-managed", Summary: "Resource already managed by weir"}
+	// TerraformDirectory is reported by runs without a chosen mode.
+	TerraformDirectory = diag.Code{Name: "terraform-directory", Summary: "This directory belongs to Terraform"}
+	PlanVariables      = diag.Code{Name: "plan-variable-mismatch", Summary: "Mismatch between input and plan variable value"}
 )

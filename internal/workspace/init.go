@@ -11,7 +11,6 @@ import (
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/state"
-	"weir.dev/weir/internal/workspace/detectmode"
 	"weir.dev/weir/internal/workspace/environment"
 	"weir.dev/weir/internal/workspace/providersource"
 	"weir.dev/weir/internal/workspace/statebackend"
@@ -111,7 +110,7 @@ func (o Init) Run(ctx context.Context, told Initializer) diag.List {
 	i.prog = prog
 	if d.modeUnchosen() {
 		if sign := d.signIn(ctx, prog); sign != "" {
-			return detectmode.Stop(sign)
+			return wrongMode(sign)
 		}
 	}
 	var current *statebackend.Backend
@@ -146,9 +145,9 @@ func (i *initialization) providers(ctx context.Context, needed func(*state.Snaps
 	if b != nil {
 		if s, _ := i.Dir.States.PresentSelected(ctx, b, statemgr.Options{}); s != nil && s.Prior() != nil {
 			if i.Dir.modeUnchosen() {
-				e := i.Dir.evidence(&program.Tree{Program: i.prog}, s.Base())
-				if e.Required = reqs; e.Sign() != "" {
-					return detectmode.Stop(e.Sign())
+				e := i.Dir.evidenceOf(&program.Tree{Program: i.prog}, s.Base())
+				if e.Required = reqs; e.sign() != "" {
+					return wrongMode(e.sign())
 				}
 			}
 			reqs = needed(s.Prior())

@@ -15,7 +15,6 @@ import (
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/sys/readlimit"
-	"weir.dev/weir/internal/workspace/detectmode"
 	"weir.dev/weir/internal/workspace/providersource"
 )
 
@@ -25,8 +24,8 @@ func (d *Directory) checkMode(tree *program.Tree, s *state.Snapshot) diag.List {
 	if !d.modeUnchosen() {
 		return nil
 	}
-	if sign := d.evidence(tree, s).Sign(); sign != "" {
-		return detectmode.Stop(sign)
+	if sign := d.evidenceOf(tree, s).sign(); sign != "" {
+		return wrongMode(sign)
 	}
 	return nil
 }
@@ -48,8 +47,8 @@ func (d *Directory) modeUnchosen() bool {
 	return d.Place.Unchosen && d.Place.Dialect == dialect.OpenTofu && d.About == nil && d.Place.FS == nil
 }
 
-func (d *Directory) evidence(tree *program.Tree, s *state.Snapshot) detectmode.Evidence {
-	e := detectmode.Evidence{Program: tree.Program, Required: providersource.Requirements(tree, nil), State: s}
+func (d *Directory) evidenceOf(tree *program.Tree, s *state.Snapshot) evidence {
+	e := evidence{Program: tree.Program, Required: providersource.Requirements(tree, nil), State: s}
 	e.Locks, _ = readlimit.File(d.Place.Path(lockfile.Name))
 	e.Names, _ = d.Place.Files().List(".")
 	return e
@@ -73,7 +72,7 @@ func (d *Directory) signIn(ctx context.Context, prog *program.Program) string {
 	if src, err := readlimit.File(d.Place.Path(name)); err == nil && bytes.Contains(src, []byte(addr.Terraform)) {
 		s, _ = statefile.Read(src, name)
 	}
-	sign := d.evidence(tree, s).Sign()
+	sign := d.evidenceOf(tree, s).sign()
 	if sign == "" || len(prog.Calls) == 0 {
 		return sign
 	}
@@ -87,7 +86,7 @@ func (d *Directory) signIn(ctx context.Context, prog *program.Program) string {
 	if c == nil || c.Tree == nil {
 		return sign
 	}
-	return d.evidence(c.Tree, s).Sign()
+	return d.evidenceOf(c.Tree, s).sign()
 }
 
 // CheckMode is checkMode before anything was loaded.
@@ -96,7 +95,7 @@ func (d *Directory) CheckMode(ctx context.Context) diag.List {
 		return nil
 	}
 	if sign := d.TerraformSign(ctx); sign != "" {
-		return detectmode.Stop(sign)
+		return wrongMode(sign)
 	}
 	return nil
 }

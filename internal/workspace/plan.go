@@ -7,7 +7,7 @@ import (
 
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/engine"
-	"weir.dev/weir/internal/incremental/refreshpolicy"
+	"weir.dev/weir/internal/incremental/planinputs"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state/edit"
@@ -103,7 +103,7 @@ func (w *Work) Plan(ctx context.Context, p planoptions.Planning) (*plan.Plan, di
 	}
 	made, diags := w.subject.Plan(ctx, w, o)
 	diags.Append(generated)
-	refreshpolicy.Remember(made, w.State.Session, o.Looks)
+	planinputs.KeepLooks(made, w.State.Session, o.Looks)
 	w.opening.partial.Finish(w.State.Session, made, o.Looks, diags)
 	return made, diags
 }
@@ -118,7 +118,7 @@ func (w *Work) options(p planoptions.Planning) engine.PlanOptions {
 		Meaning: engine.MeaningIn(w.dir.Place.Dialect),
 	}
 	if o.Looks == nil {
-		o.Looks = refreshpolicy.Looks(p, w.State.Session, w.dir.Place)
+		o.Looks = planinputs.Looks(p, w.State.Session, w.dir.Place)
 	}
 	if p.Explained {
 		w.Reasons = w.Config.Reasons(&o)

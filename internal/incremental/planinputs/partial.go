@@ -11,7 +11,6 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/incremental/freshness"
 	"weir.dev/weir/internal/incremental/impact"
-	"weir.dev/weir/internal/incremental/refreshpolicy"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
@@ -103,7 +102,7 @@ func (t *Partial) Fits(s *lockedstate.Session) bool {
 		return false
 	}
 	if t.looks == nil {
-		t.looks = refreshpolicy.Looks(planoptions.Planning{AutoRefresh: true}, s, t.at)
+		t.looks = Looks(planoptions.Planning{AutoRefresh: true}, s, t.at)
 		t.looks.Begin(s.Snapshot(), t.at.Now())
 	}
 	t.part = t.choice.Part(s.Snapshot(), t.looks, t.external)

@@ -1,5 +1,5 @@
 // Package planinputs gathers the inputs of an incremental plan: the files of the root module, the
-// dependencies of its blocks, and the record of the last plan.
+// dependencies of its blocks, and the records of the last plan and of earlier reads.
 //
 // It doesn't decide what may be affected.
 package planinputs

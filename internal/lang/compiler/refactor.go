@@ -8,7 +8,6 @@ import (
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
-	"weir.dev/weir/internal/lang/compiler/address"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/lang/syntax"
 )
@@ -32,7 +31,7 @@ func (c *compiler) endpoint(attr *hcl.Attribute) (e program.Endpoint, ok bool) {
 		c.hcl(diags)
 		return e, false
 	}
-	e, _, ok = c.ends(e, address.TraversalSteps(t), nil)
+	e, _, ok = c.ends(e, traversalSteps(t), nil)
 	return e, ok
 }
 
@@ -42,7 +41,7 @@ func (c *compiler) movedEnd(attr *hcl.Attribute, in *scope) (e program.Endpoint,
 		return e, nil, false
 	}
 	if _, diags := hcl.AbsTraversalForExpr(attr.Expr); diags.HasErrors() {
-		if steps, ok := address.Steps(attr.Expr); ok {
+		if steps, ok := addressSteps(attr.Expr); ok {
 			e.Range = attr.Expr.Range()
 			return c.ends(e, steps, in)
 		}
@@ -53,8 +52,8 @@ func (c *compiler) movedEnd(attr *hcl.Attribute, in *scope) (e program.Endpoint,
 
 // ends makes an end of the steps of its address. Computed keys are allowed
 // where there is a scope for them.
-func (c *compiler) ends(e program.Endpoint, steps []address.Step, in *scope) (end program.Endpoint, keys []*program.Expr, ok bool) {
-	a, problem := address.Parse(steps)
+func (c *compiler) ends(e program.Endpoint, steps []addressStep, in *scope) (end program.Endpoint, keys []*program.Expr, ok bool) {
+	a, problem := parseAddress(steps)
 	if problem == "" && a.Rest > 0 {
 		problem = "An address ends with the name of a resource or its instance key; there can be no attributes behind it."
 	}
@@ -64,7 +63,7 @@ func (c *compiler) ends(e program.Endpoint, steps []address.Step, in *scope) (en
 	}
 	bad := false
 	keyAt := func(n int, expr hcl.Expression) addr.Key {
-		key, computed := address.ConstantKey(expr)
+		key, computed := constantKey(expr)
 		switch {
 		case computed && in == nil:
 			bad = true
@@ -213,7 +212,7 @@ func (c *compiler) importBlock(b *hcl.Block) {
 	c.later = append(c.later, func() { c.resolveImport(im, a, attrs) })
 }
 
-func (c *compiler) resolveImport(im *program.Import, a address.Address, attrs hcl.Attributes) {
+func (c *compiler) resolveImport(im *program.Import, a address, attrs hcl.Attributes) {
 	in := &scope{each: attrs["for_each"] != nil}
 	im.ForEach = c.attribute(attrs["for_each"], noScope)
 	im.ID = c.attribute(attrs["id"], in)
@@ -228,7 +227,7 @@ func (c *compiler) resolveImport(im *program.Import, a address.Address, attrs hc
 	}
 	var modules []addr.Step
 	for i, m := range a.Modules {
-		key, computed := address.ConstantKey(a.ModuleKeys[i])
+		key, computed := constantKey(a.ModuleKeys[i])
 		var expr *program.Expr
 		if computed {
 			key = addr.AnyKey
@@ -248,7 +247,7 @@ func (c *compiler) resolveImport(im *program.Import, a address.Address, attrs hc
 
 // importProvider checks the provider argument of an import block. It says who generates
 // the configuration of the target; a target that has some has its own provider.
-func (c *compiler) importProvider(a address.Address, attr *hcl.Attribute) {
+func (c *compiler) importProvider(a address, attr *hcl.Attribute) {
 	wrong := diag.BadImport.As("Invalid import provider argument")
 	if len(a.Modules) > 0 {
 		c.diags.Add(wrong.Error(attr.Range, "The target is in a module, whose providers are those of its module block. Remove the argument."))
@@ -269,18 +268,18 @@ func (c *compiler) importProvider(a address.Address, attr *hcl.Attribute) {
 }
 
 // importTarget reads the target of an import.
-func (c *compiler) importTarget(expr hcl.Expression) (address.Address, bool) {
+func (c *compiler) importTarget(expr hcl.Expression) (address, bool) {
 	at := expr.Range()
 	if s, ok := expr.(*syntax.StringExpr); ok {
 		inner, problems := s.AsExpression()
 		c.diags.Append(problems)
 		if inner == nil {
-			return address.Address{}, false
+			return address{}, false
 		}
 		expr = inner
 	}
-	steps, ok := address.Steps(expr)
-	a, problem := address.Parse(steps)
+	steps, ok := addressSteps(expr)
+	a, problem := parseAddress(steps)
 	switch {
 	case !ok || problem == "" && (a.Rest > 0 || a.Name == addr.Name{}):
 		problem = "Import address must be a reference to a resource's address, and only allows for indexing with dynamic keys, as in module.app[each.key].aws_s3_bucket.data or aws_s3_bucket.data[0]."
@@ -318,7 +317,7 @@ func (c *compiler) checkRefactoring() {
 	for _, im := range c.prog.Imports {
 		key, computed := addr.NoKey, false
 		if im.ToKey != nil {
-			key, computed = address.ConstantKey(im.ToKey.Expression)
+			key, computed = constantKey(im.ToKey.Expression)
 		}
 		if computed || im.ModuleKeys != nil {
 			continue

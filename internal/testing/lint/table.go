@@ -76,7 +76,6 @@ var table = []row{
 	{"incremental/freshness", "lang/program eval resource/ provider state plan/", "state/storage/ state/journal apply/ engine/ ui/"},
 	{"incremental/impact", "lang/ eval resource/ provider state plan/ incremental/freshness incremental/sourceblocks", "plan/planner apply/ engine/"},
 	{"incremental/planinputs", "sys/ net/ lang/ provider/ state/ workspace/ engine plan incremental/", "ui/"},
-	{"incremental/refreshpolicy", "sys/ net/ lang/ provider/ state/ workspace/ plan incremental/freshness incremental/parsecache", "plan/planner"},
 
 	// from steps to states
 	{"apply/", "core/ lang/program eval eval/checks resource/ provider provider/provisioner state plan plan/event plan/execgraph",
@@ -121,8 +120,8 @@ var table = []row{
 	{"ui/", "core/ plan plan/event ui/", ""},
 	{"ui/cli", "*", ""}, // beside, it prints pages of docs
 	{"ui/flags", "cliconfig lang/lint workspace/environment workspace/planoptions workspace/lockedstate workspace/statemgr state/storage", ""},
+	{"ui/completion", "sys/durable sys/readlimit", ""},
 	{"ui/output", "eval/deprecated plan/why", ""},
-	{"ui/approval", "plan/why", ""},
 	{"ui/snapshot", "moduletest/testfile", "engine/"},
 	{"ui/webui", "plan/execgraph", "ui/view/page"},
 	{"ui/webrun", "lang/program plan/edges workspace/statehistory state/edit state/journal moduletest/filewatch", ""},
@@ -177,7 +176,7 @@ var guards = []guard{
 	{"github.com/hashicorp/go-plugin", "", "use provider/plugin/handshake: it is for tests, which serve plugins by it"},
 	{"html/template", "", "write markup as ui/view/page does: see TestLinked"},
 	{"text/template", "", "write text with package fmt: see TestLinked"},
-	{"os", "cmd/reference cmd/weir engine ui/cli ui/daemon ui/daemonserver ui/output ui/snapshot ui/telemetry ui/terminal lang/fsfuncs lang/format lang/function lang/module lang/module/fetch workspace cliconfig workspace/orphans workspace/externalinputs workspace/environment workspace/planoptions workspace/lockedstate workspace/shellrc workspace/providersource workspace/workdir ui/lsp/project plan/planfile testing/lint testing/scripttest testing/testkit testing/txtar provider/ stack/shardedstate stack/remoteoutputs state/journal state/kms state/statefile state/storage/ moduletest/filewatch sys/proc sys/durable weir ui/externalcmd sys/readlimit",
+	{"os", "cmd/reference cmd/weir engine ui/cli ui/daemon ui/daemonserver ui/output ui/snapshot ui/telemetry ui/terminal lang/fsfuncs lang/format lang/function lang/module lang/module/fetch workspace cliconfig workspace/orphans workspace/externalinputs workspace/environment workspace/planoptions workspace/lockedstate ui/completion workspace/providersource workspace/workdir ui/lsp/project plan/planfile testing/lint testing/scripttest testing/testkit testing/txtar provider/ stack/shardedstate stack/remoteoutputs state/journal state/kms state/statefile state/storage/ moduletest/filewatch sys/proc sys/durable weir ui/externalcmd sys/readlimit",
 		"take bytes, a reader or an fs.FS as an argument"},
 	{"os.Rename", "lang/module/fetch provider/install provider/schemacache state/journal state/storage/local sys/durable", "use durable.Replace or durable.Rename: a name is on the disk only with its folder"},
 	{"os.Exit", "cmd/reference cmd/weir", "return an exit code or an error"},

@@ -10,8 +10,8 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state/journal"
 	"weir.dev/weir/internal/state/storage"
-	"weir.dev/weir/internal/ui/approval"
 	"weir.dev/weir/internal/ui/flags"
+	"weir.dev/weir/internal/ui/output"
 	"weir.dev/weir/internal/ui/view"
 	"weir.dev/weir/internal/ui/view/ansi"
 	"weir.dev/weir/internal/ui/view/stream"
@@ -244,7 +244,7 @@ func (a *approver) where(name string) string {
 // approve asks whether to go on.
 func (a *approver) approve(ctx context.Context, w *workspace.Work, p *plan.Plan) bool {
 	what, query, description := view.Approval(p, a.where(w.State.Workspace()))
-	answer, err := approval.Question{Plan: p, Ask: func() (string, error) {
+	answer, err := output.Approval{Plan: p, Ask: func() (string, error) {
 		return a.env.ask(ctx, question{query: "\n" + query, description: description, always: true})
 	}, Reasons: w.Reasons, Person: a.env.inTerminal}.Put(a.env.Screen)
 	switch {

@@ -6,7 +6,7 @@ import (
 
 	"weir.dev/weir/internal/ui/flags"
 	"weir.dev/weir/internal/ui/output"
-	"weir.dev/weir/internal/ui/view/moduletree"
+	"weir.dev/weir/internal/ui/view"
 	"weir.dev/weir/internal/workspace"
 )
 
@@ -51,12 +51,12 @@ func (e *env) modules(ctx context.Context, vars flags.Vars, asJSON bool) int {
 	if e.Diags(diags) != 0 {
 		return 1
 	}
-	list := moduletree.Modules(config.Tree)
+	list := view.Modules(config.Tree)
 	if asJSON {
 		return e.PrintJSON(struct {
-			FormatVersion string              `json:"format_version"`
-			Modules       []moduletree.Module `json:"modules"`
+			FormatVersion string        `json:"format_version"`
+			Modules       []view.Module `json:"modules"`
 		}{"1.0", list})
 	}
-	return e.Written(moduletree.WriteModules(e.Out, list))
+	return e.Written(view.WriteModules(e.Out, list))
 }

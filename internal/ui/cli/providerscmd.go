@@ -8,8 +8,8 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/ui/flags"
+	"weir.dev/weir/internal/ui/view"
 	"weir.dev/weir/internal/ui/view/jsonschema"
-	"weir.dev/weir/internal/ui/view/moduletree"
 	"weir.dev/weir/internal/workspace"
 	"weir.dev/weir/internal/workspace/providersource"
 	"weir.dev/weir/internal/workspace/statemgr"
@@ -50,7 +50,7 @@ func (e *env) providers(ctx context.Context, vars flags.Vars) int {
 		return 1
 	}
 	e.Say("\nProviders required by configuration:\n")
-	if code := e.Written(moduletree.WriteProviders(e.Out, config.Tree)); code != 0 {
+	if code := e.Written(view.WriteProviders(e.Out, config.Tree)); code != 0 {
 		return code
 	}
 	b, diags := e.directory.Settings.InitializedBackend(config.Tree.Program, config.Inputs)

@@ -22,12 +22,12 @@ import (
 	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/core/secret"
 	"weir.dev/weir/internal/ui/commands"
+	"weir.dev/weir/internal/ui/completion"
 	"weir.dev/weir/internal/ui/daemonserver"
 	"weir.dev/weir/internal/ui/output"
 	"weir.dev/weir/internal/ui/terminal"
 	"weir.dev/weir/internal/workspace"
 	"weir.dev/weir/internal/workspace/environment"
-	"weir.dev/weir/internal/workspace/shellrc"
 )
 
 // Exit codes beyond 0 and 1.
@@ -108,7 +108,7 @@ func Run(p Process) (code int) {
 	t.Getenv = func(name string) string { return e.vars[name] }
 	t.Near = commands.Near{Workspaces: e.directory.States.NearWorkspaces, Addresses: e.directory.States.NearAddresses}
 	t.EditShells = func(change func(shell, text string) string) ([]string, error) {
-		return shellrc.Edit(cmp.Or(e.vars["HOME"], p.Home), change)
+		return completion.Edit(cmp.Or(e.vars["HOME"], p.Home), change)
 	}
 	t.Leave = commands.Leave(p.Executable, e.vars["PATH"], append([]string{"WEIR_COMPAT=" + e.Dialect.String()}, p.Environ...))
 	return t.Run(ctx, args)

@@ -1,7 +1,7 @@
-// Package completion generates shell completion scripts.
+// Package completion generates shell completion scripts and installs them in the start files of
+// shells.
 //
-// It doesn't know what can be completed, which the scripts ask the program, and where shells
-// look for them.
+// It doesn't know what can be completed. The scripts ask the program.
 package completion
 
 import (

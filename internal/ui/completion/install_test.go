@@ -1,4 +1,4 @@
-package shellrc
+package completion
 
 import (
 	"os"

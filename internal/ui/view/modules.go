@@ -1,7 +1,4 @@
-// Package moduletree prints which modules a configuration calls, and which providers each requires.
-//
-// It decides nothing and reads no files.
-package moduletree
+package view
 
 import (
 	"fmt"

@@ -1,7 +1,4 @@
-// Package shellrc edits the start files of shells.
-//
-// It owns where that is. It doesn't know what stands there.
-package shellrc
+package completion
 
 import (
 	"errors"
@@ -12,8 +9,8 @@ import (
 	"weir.dev/weir/internal/sys/readlimit"
 )
 
-// files are below the home directory, of each shell the first one that is there.
-var files = []struct {
+// startFiles are below the home directory, of each shell the first one that is there.
+var startFiles = []struct {
 	shell string
 	names []string
 }{
@@ -27,7 +24,7 @@ func Edit(home string, change func(shell, text string) string) (written []string
 	if home == "" {
 		return nil, errors.New("there is no home directory")
 	}
-	for _, f := range files {
+	for _, f := range startFiles {
 		for _, name := range f.names {
 			path := filepath.Join(home, name)
 			old, err := readlimit.File(path)

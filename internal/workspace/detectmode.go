@@ -1,7 +1,4 @@
-// Package detectmode detects directories of Terraform, for runs without a chosen mode.
-//
-// It owns what counts as a sign. It doesn't read files and states itself.
-package detectmode
+package workspace
 
 import (
 	"bytes"
@@ -20,12 +17,9 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-// Terraform is the code of a directory that belongs to Terraform.
-var Terraform = diag.Code{Name: "terraform-directory", Summary: "This directory belongs to Terraform"}
-
-// Evidence is what a directory has. Providers whose host the configuration names are no
+// evidence is what a directory has that may tell which program it belongs to. Providers whose host the configuration names are no
 // sign: they are OpenTofu's as well as Terraform's.
-type Evidence struct {
+type evidence struct {
 	// Locks is the content of the dependency lock file; nil where it is missing.
 	Locks []byte
 	// Names are those of the root module's files, Program what they say.
@@ -37,9 +31,9 @@ type Evidence struct {
 	State *state.Snapshot
 }
 
-// Sign is the first sign of Terraform as a sentence, empty for none. A lock file that
+// sign is the first sign of Terraform as a sentence, empty for none. A lock file that
 // OpenTofu has written counts more than all else.
-func (e Evidence) Sign() string {
+func (e evidence) sign() string {
 	if e.Locks != nil {
 		if sign, decided := e.ofLocks(); decided {
 			return sign
@@ -51,20 +45,20 @@ func (e Evidence) Sign() string {
 	return e.ofState()
 }
 
-// Stop is the error of a run that would go on as OpenTofu.
-func Stop(sign string) diag.List {
-	return Terraform.List("%s weir works as OpenTofu unless you choose, and would rewrite the lock file and the provider addresses in the state.\n\n"+
+// wrongMode is the error of a run that would go on as OpenTofu.
+func wrongMode(sign string) diag.List {
+	return TerraformDirectory.List("%s weir works as OpenTofu unless you choose, and would rewrite the lock file and the provider addresses in the state.\n\n"+
 		"To work as Terraform, set WEIR_COMPAT=terraform in the environment, or put -compat=terraform before the command.\n"+
 		"To move this directory to OpenTofu, set WEIR_COMPAT=opentofu.", sign)
 }
 
 // wrote reports whether the lock file says that init of an engine maintains it.
-func (e Evidence) wrote(d dialect.Dialect) bool {
+func (e evidence) wrote(d dialect.Dialect) bool {
 	head, _, _ := bytes.Cut(e.Locks, []byte("\nprovider "))
 	return bytes.Contains(head, []byte(`"`+d.Command()+` init"`))
 }
 
-func (e Evidence) ofLocks() (sign string, decided bool) {
+func (e evidence) ofLocks() (sign string, decided bool) {
 	if e.wrote(dialect.OpenTofu) {
 		return "", true
 	}
@@ -86,7 +80,7 @@ func (e Evidence) ofLocks() (sign string, decided bool) {
 }
 
 // ofVersions looks for a constraint that Terraform meets and OpenTofu doesn't.
-func (e Evidence) ofVersions() string {
+func (e evidence) ofVersions() string {
 	if slices.ContainsFunc(e.Names, module.IsTofuFile) {
 		return ""
 	}
@@ -104,7 +98,7 @@ func (e Evidence) ofVersions() string {
 
 // ofState looks for objects of Terraform's registry whose providers the configuration
 // names without a host.
-func (e Evidence) ofState() string {
+func (e evidence) ofState() string {
 	of := e.State.Providers()
 	for _, p := range of {
 		if addr.Terraform.Has(p) && !e.requires(p) && e.requires(namesake(p)) && !slices.Contains(of, namesake(p)) {
@@ -114,7 +108,7 @@ func (e Evidence) ofState() string {
 	return ""
 }
 
-func (e Evidence) requires(p addr.Provider) bool { _, is := e.Required[p]; return is }
+func (e evidence) requires(p addr.Provider) bool { _, is := e.Required[p]; return is }
 
 // namesake is the provider of the other public registry that has the same name.
 func namesake(p addr.Provider) addr.Provider {

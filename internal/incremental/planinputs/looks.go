@@ -1,8 +1,4 @@
-// Package refreshpolicy decides which objects a plan need not refresh, from options, the user's
-// settings, and the record of reads beside a state.
-//
-// It doesn't know what the record vouches for.
-package refreshpolicy
+package planinputs
 
 import (
 	"weir.dev/weir/internal/incremental/freshness"
@@ -13,8 +9,9 @@ import (
 	"weir.dev/weir/internal/workspace/planoptions"
 )
 
-// Looks says which objects a plan needn't look at. The record begins with the first plan that
-// goes by it, so that nobody else pays for it.
+// Looks decides which objects a plan needn't refresh, from options, the user's settings, and the
+// record of reads beside a state. The record begins with the first plan that
+// uses it, so that nobody else pays for it.
 func Looks(p planoptions.Planning, s *lockedstate.Session, at *environment.Place) *freshness.Looks {
 	switch {
 	case p.MinimalRefresh:
@@ -26,29 +23,29 @@ func Looks(p planoptions.Planning, s *lockedstate.Session, at *environment.Place
 	if !p.AutoRefresh && len(text) == 0 {
 		return nil
 	}
-	known := parsecache.Of(at.Memo, of, text, freshness.Parse)
+	known := parsecache.Of(at.Memo, looksRecord, text, freshness.Parse)
 	if p.AutoRefresh {
 		return freshness.Auto(known, at.RefreshAfter())
 	}
 	return freshness.Kept(known)
 }
 
-// of is the name of records among what texts were made into.
-const of = "looks"
+// looksRecord is the name of the record in the cache of parsed texts.
+const looksRecord = "looks"
 
-// Remember keeps what a plan has looked at. made is nil where there is no plan.
-func Remember(made *plan.Plan, s *lockedstate.Session, l *freshness.Looks) {
+// KeepLooks records the reads of a plan. made is nil where there is no plan.
+func KeepLooks(made *plan.Plan, s *lockedstate.Session, l *freshness.Looks) {
 	if made == nil {
 		return
 	}
 	if known, added := l.Record(s.Prior()); known != nil {
 		lockedstate.KeepLooks(s, known.Text(), added)
-		parsecache.Put(s.Memo, of, known.Text(), known)
+		parsecache.Put(s.Memo, looksRecord, known.Text(), known)
 	}
 }
 
-// Forget forgets what is about to be changed: when that fails the state may have it as before.
-func Forget(p *plan.Plan, s *lockedstate.Session) {
+// ForgetLooks removes what is about to be changed: when that fails the state may have it as before.
+func ForgetLooks(p *plan.Plan, s *lockedstate.Session) {
 	if record := lockedstate.Looks(s); len(record) > 0 {
 		lockedstate.KeepLooks(s, freshness.Without(record, p), nil)
 	}

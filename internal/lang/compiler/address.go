@@ -1,8 +1,4 @@
-// Package address parses addresses of modules and resources in moved, removed and import
-// blocks.
-//
-// It owns their form. It doesn't know what they are addresses of.
-package address
+package compiler
 
 import (
 	"math/big"
@@ -14,32 +10,32 @@ import (
 	"weir.dev/weir/internal/core/addr"
 )
 
-// TraversalSteps are the steps of a traversal.
-func TraversalSteps(t hcl.Traversal) []Step {
-	steps := make([]Step, 0, len(t))
+// traversalSteps are the steps of a traversal.
+func traversalSteps(t hcl.Traversal) []addressStep {
+	steps := make([]addressStep, 0, len(t))
 	for _, s := range t {
 		switch s := s.(type) {
 		case hcl.TraverseRoot:
-			steps = append(steps, Step{Name: s.Name})
+			steps = append(steps, addressStep{Name: s.Name})
 		case hcl.TraverseAttr:
-			steps = append(steps, Step{Name: s.Name})
+			steps = append(steps, addressStep{Name: s.Name})
 		case hcl.TraverseIndex:
-			steps = append(steps, Step{Key: &hclsyntax.LiteralValueExpr{Val: s.Key, SrcRange: s.SrcRange}})
+			steps = append(steps, addressStep{Key: &hclsyntax.LiteralValueExpr{Val: s.Key, SrcRange: s.SrcRange}})
 		default:
-			steps = append(steps, Step{})
+			steps = append(steps, addressStep{})
 		}
 	}
 	return steps
 }
 
-// A Step is one step of an address: a name or a key.
-type Step struct {
+// An addressStep is one step of an address: a name or a key.
+type addressStep struct {
 	Name string
 	Key  hcl.Expression
 }
 
-// An Address is a module or resource with its keys as expressions.
-type Address struct {
+// An address is a module or resource with its keys as expressions.
+type address struct {
 	Modules    []string
 	ModuleKeys []hcl.Expression
 	Name       addr.Name
@@ -47,8 +43,8 @@ type Address struct {
 	Rest       int // steps left over
 }
 
-// Parse reads the steps of an address, or says what is wrong.
-func Parse(steps []Step) (a Address, problem string) {
+// parseAddress reads the steps of an address, or says what is wrong.
+func parseAddress(steps []addressStep) (a address, problem string) {
 	takeKey := func() hcl.Expression {
 		if len(steps) > 0 && steps[0].Key != nil {
 			key := steps[0].Key
@@ -88,8 +84,8 @@ func Parse(steps []Step) (a Address, problem string) {
 	return a, ""
 }
 
-// ConstantKey is the key of a literal; without an expression it is NoKey.
-func ConstantKey(e hcl.Expression) (key addr.Key, bad bool) {
+// constantKey is the key of a literal; without an expression it is NoKey.
+func constantKey(e hcl.Expression) (key addr.Key, bad bool) {
 	literal, ok := e.(*hclsyntax.LiteralValueExpr)
 	switch {
 	case e == nil:
@@ -105,33 +101,33 @@ func ConstantKey(e hcl.Expression) (key addr.Key, bad bool) {
 	return addr.NoKey, true
 }
 
-// Steps flattens an expression of names and indices.
-func Steps(expr hcl.Expression) ([]Step, bool) {
+// addressSteps flattens an expression of names and indices.
+func addressSteps(expr hcl.Expression) ([]addressStep, bool) {
 	var t hcl.Traversal
-	var steps []Step
+	var steps []addressStep
 	switch e := expr.(type) {
 	case *hclsyntax.ScopeTraversalExpr:
 		t = e.Traversal
 	case *hclsyntax.RelativeTraversalExpr:
-		inner, ok := Steps(e.Source)
+		inner, ok := addressSteps(e.Source)
 		if !ok {
 			return nil, false
 		}
 		steps, t = inner, e.Traversal
 	case *hclsyntax.IndexExpr:
-		inner, ok := Steps(e.Collection)
-		return append(inner, Step{Key: e.Key}), ok
+		inner, ok := addressSteps(e.Collection)
+		return append(inner, addressStep{Key: e.Key}), ok
 	default:
 		return nil, false
 	}
 	for _, s := range t {
 		switch s := s.(type) {
 		case hcl.TraverseRoot:
-			steps = append(steps, Step{Name: s.Name})
+			steps = append(steps, addressStep{Name: s.Name})
 		case hcl.TraverseAttr:
-			steps = append(steps, Step{Name: s.Name})
+			steps = append(steps, addressStep{Name: s.Name})
 		case hcl.TraverseIndex:
-			steps = append(steps, Step{Key: &hclsyntax.LiteralValueExpr{Val: s.Key, SrcRange: s.SrcRange}})
+			steps = append(steps, addressStep{Key: &hclsyntax.LiteralValueExpr{Val: s.Key, SrcRange: s.SrcRange}})
 		default:
 			return nil, false
 		}

@@ -1,4 +1,4 @@
-package address
+package compiler
 
 import (
 	"testing"
@@ -9,8 +9,8 @@ import (
 	"weir.dev/weir/internal/core/addr"
 )
 
-// TestParse reads addresses, and says of each what is wrong with it.
-func TestParse(t *testing.T) {
+// TestParseAddress reads addresses, and says of each what is wrong with it.
+func TestParseAddress(t *testing.T) {
 	for text, want := range map[string]string{
 		"sim_object.a":                       "sim_object.a",
 		"resource.sim_object.a":              "sim_object.a",
@@ -49,16 +49,16 @@ func TestParse(t *testing.T) {
 
 // read sets an address again; keys that aren't constant are question marks.
 func read(e hcl.Expression) string {
-	steps, ok := Steps(e)
+	steps, ok := addressSteps(e)
 	if !ok {
 		return "no address"
 	}
-	a, problem := Parse(steps)
+	a, problem := parseAddress(steps)
 	if problem != "" {
 		return problem
 	}
 	key := func(e hcl.Expression) string {
-		switch k, bad := ConstantKey(e); {
+		switch k, bad := constantKey(e); {
 		case bad:
 			return "[?]"
 		default:
@@ -94,13 +94,13 @@ func TestTraversal(t *testing.T) {
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}
-		steps := TraversalSteps(e)
-		a, problem := Parse(steps)
+		steps := traversalSteps(e)
+		a, problem := parseAddress(steps)
 		if problem != "" || a.Name.String() != "sim_object.a" || len(steps) < 2 {
 			t.Errorf("%s: %v %q, want %s", text, a, problem, want)
 		}
 	}
-	if steps := TraversalSteps(hcl.Traversal{hcl.TraverseSplat{}}); len(steps) != 1 || steps[0].Name != "" || steps[0].Key != nil {
+	if steps := traversalSteps(hcl.Traversal{hcl.TraverseSplat{}}); len(steps) != 1 || steps[0].Name != "" || steps[0].Key != nil {
 		t.Errorf("a step that addresses don't have: %v", steps)
 	}
 }

@@ -1,4 +1,4 @@
-package approval
+package output
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/testing/testkit"
-	"weir.dev/weir/internal/ui/output"
 )
 
 const config = `
@@ -46,14 +45,14 @@ func asked(t *testing.T, person bool, answers ...string) (answer, shown string) 
 	}
 	left := slices.Clone(answers)
 	var out bytes.Buffer
-	answer, err := Question{Plan: p, Person: person, Reasons: reasons, Ask: func() (string, error) {
+	answer, err := Approval{Plan: p, Person: person, Reasons: reasons, Ask: func() (string, error) {
 		if len(left) == 0 {
 			t.Fatalf("it asks once more; shown so far:\n%s", out.String())
 		}
 		next := left[0]
 		left = left[1:]
 		return next, nil
-	}}.Put(&output.Screen{Out: &out, Err: &out})
+	}}.Put(&Screen{Out: &out, Err: &out})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,14 +125,14 @@ func TestShown(t *testing.T) {
 func TestUnread(t *testing.T) {
 	gone := errors.New("gone")
 	var out bytes.Buffer
-	on := &output.Screen{Out: &out, Err: &out}
-	if answer, err := (Question{Plan: &plan.Plan{}, Ask: func() (string, error) { return "yes", gone }}).Put(on); answer != "" || !errors.Is(err, gone) {
+	on := &Screen{Out: &out, Err: &out}
+	if answer, err := (Approval{Plan: &plan.Plan{}, Ask: func() (string, error) { return "yes", gone }}).Put(on); answer != "" || !errors.Is(err, gone) {
 		t.Errorf("%q, %v", answer, err)
 	}
 	on.Out = broken{}
 	on.Sources = func() map[string][]byte { return nil }
 	p := &plan.Plan{Changes: []*plan.Change{{Addr: object(t, "sim_object.x"), Provider: &addr.ProviderConfig{}, Action: plan.Forget}}}
-	answer, err := Question{Plan: p, Ask: func() (string, error) { return "details", nil }}.Put(on)
+	answer, err := Approval{Plan: p, Ask: func() (string, error) { return "details", nil }}.Put(on)
 	if answer != "" || err != nil || !strings.Contains(out.String(), "Failed to write output") {
 		t.Errorf("%q, %v: %s", answer, err, out.String())
 	}

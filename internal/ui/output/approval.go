@@ -1,8 +1,4 @@
-// Package approval asks users to approve a plan, and prints details of it on request.
-//
-// It owns what may be answered. It doesn't know how a question is put and what is done with
-// the answer.
-package approval
+package output
 
 import (
 	"slices"
@@ -11,14 +7,13 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/why"
-	"weir.dev/weir/internal/ui/output"
 	"weir.dev/weir/internal/ui/view"
 	"weir.dev/weir/internal/ui/view/masking"
 	"weir.dev/weir/internal/ui/view/sanitize"
 )
 
-// A Question is whether a plan is to be carried out.
-type Question struct {
+// An Approval asks whether a plan is to be carried out, and prints details of it on request.
+type Approval struct {
 	Plan *plan.Plan
 	// Ask asks once.
 	Ask func() (answer string, err error)
@@ -35,7 +30,7 @@ type Reasons interface {
 
 // Put asks until there is an answer: all of each change is shown for "details", those of
 // some objects for "details ADDRESS", and what a change comes from for "why ADDRESS".
-func (q Question) Put(on *output.Screen) (answer string, err error) {
+func (q Approval) Put(on *Screen) (answer string, err error) {
 	for {
 		if answer, err = q.Ask(); err != nil {
 			return "", err
@@ -59,7 +54,7 @@ func (q Question) Put(on *output.Screen) (answer string, err error) {
 	}
 }
 
-func (q Question) detail(on *output.Screen, address string) error {
+func (q Approval) detail(on *Screen, address string) error {
 	target, ok := q.target(on, "details", address)
 	if !ok {
 		return nil
@@ -73,7 +68,7 @@ func (q Question) detail(on *output.Screen, address string) error {
 	return view.Details(on.Out, &plan.Plan{Schemas: masked.Schemas, Changes: named}, on.Viewing())
 }
 
-func (q Question) explain(on *output.Screen, address string) error {
+func (q Approval) explain(on *Screen, address string) error {
 	target, ok := q.target(on, "why", address)
 	if !ok {
 		return nil
@@ -87,7 +82,7 @@ func (q Question) explain(on *output.Screen, address string) error {
 }
 
 // target reads the address behind a word, and says what is wrong with it.
-func (q Question) target(on *output.Screen, verb, address string) (addr.Target, bool) {
+func (q Approval) target(on *Screen, verb, address string) (addr.Target, bool) {
 	target, err := addr.ParsePattern(address)
 	if err != nil {
 		on.Say("%q isn't an address: %s. Write %s and an address as above, such as %s %s.\n", address, err, verb, verb, q.example())
@@ -96,7 +91,7 @@ func (q Question) target(on *output.Screen, verb, address string) (addr.Target, 
 }
 
 // example is the address of something that changes.
-func (q Question) example() string {
+func (q Approval) example() string {
 	for _, c := range q.Plan.Changes {
 		if c.Action != plan.NoOp {
 			return c.Addr.Instance.String()
