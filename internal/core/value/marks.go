@@ -7,7 +7,6 @@ package value
 
 import (
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/ctymarks"
 )
 
 // Mark is a characteristic of a value that spreads to everything derived from
@@ -28,9 +27,6 @@ func (m Mark) GoString() string { return "value.Mark(" + string(m) + ")" }
 // HasMark reports whether v itself carries the mark; parts of v don't count.
 func HasMark(v cty.Value, mark any) bool { return v.HasMark(mark) }
 
-// HasMarkDeep reports whether v or any part of it carries the mark.
-func HasMarkDeep(v cty.Value, mark any) bool { return v.HasMarkDeep(mark) }
-
 // IsSensitive reports whether v or any part of it is sensitive.
 func IsSensitive(v cty.Value) bool { return v.HasMarkDeep(Sensitive) }
 
@@ -50,15 +46,4 @@ func Hidden(v cty.Value) bool {
 // HiddenMarks is Hidden for marks that were already taken off.
 func HiddenMarks(marks cty.ValueMarks) bool {
 	return marks.Has(Sensitive) || marks.Has(Ephemeral)
-}
-
-// Without returns v with one mark taken off everywhere, the others kept.
-func Without(v cty.Value, mark any) cty.Value {
-	ret, _ := v.WrangleMarksDeep(func(m any, _ cty.Path) (ctymarks.WrangleAction, error) {
-		if m == mark {
-			return ctymarks.WrangleDrop, nil
-		}
-		return nil, nil
-	})
-	return ret
 }

@@ -23,10 +23,6 @@ func TestMarks(t *testing.T) {
 	if !IsSensitive(deep) || !IsEphemeral(deep) || !Hidden(deep) || HasMark(deep, Sensitive) {
 		t.Error("marks on parts must be found by deep questions alone")
 	}
-	less := Without(deep, Sensitive)
-	if IsSensitive(less) || !IsEphemeral(less) {
-		t.Errorf("Without took the wrong marks: %#v", less)
-	}
 	if Hidden(cty.StringVal("x").Mark("another")) {
 		t.Error("a deprecated value is not hidden")
 	}

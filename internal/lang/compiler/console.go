@@ -24,11 +24,3 @@ func Expression(p *program.Program, src []byte, name string) (*program.Expr, dia
 	c.resolveFunctions()
 	return expr, append(diags, c.diags...)
 }
-
-// StackExpression compiles an expression in the files beside a stack, which may
-// refer to what the program declares.
-func StackExpression(p *program.Program, e hcl.Expression) (*program.Expr, diag.List) {
-	c := &compiler{prog: p, stack: true, functions: map[string]*program.ProviderFunction{}}
-	expr := c.expr(e, noScope)
-	return expr, c.diags
-}

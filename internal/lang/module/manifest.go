@@ -31,9 +31,6 @@ type Record struct {
 // that other tools read as well.
 type Manifest map[string]Record
 
-// NewManifest has nothing but the root module.
-func NewManifest(rootDir string) Manifest { return Manifest{"": {Dir: rootDir}} }
-
 // ManifestPath is the file of the manifest in a data directory.
 func ManifestPath(dataDir string) string { return filepath.Join(dataDir, "modules", "modules.json") }
 

@@ -35,13 +35,6 @@ type File struct {
 // diagnostic is about.
 type Sources map[string][]byte
 
-// Add remembers the bytes of files.
-func (s Sources) Add(files ...*File) {
-	for _, f := range files {
-		s[f.Name] = f.Bytes
-	}
-}
-
 // IsJSON reports whether a file of that name is in JSON syntax.
 func IsJSON(name string) bool { return strings.HasSuffix(name, ".json") }
 

@@ -133,12 +133,6 @@ type Explanation struct {
 	Waits    []Wait
 }
 
-// Explain explains the objects that a target names, in the order of their
-// addresses. Objects without a change are left out unless the target is
-// exactly their address. The result is empty when nothing in the plan is
-// meant.
-func Explain(in Input, target addr.Target) []Explanation { return Begin(in).Explain(target) }
-
 // An Explainer explains several objects of one plan.
 type Explainer struct{ *explainer }
 
@@ -148,7 +142,9 @@ func Begin(in Input) Explainer { return Explainer{newExplainer(in)} }
 // Causes are the chains for what the plan does with one object.
 func (e Explainer) Causes(c *plan.Change) []Chain { return e.causes(c) }
 
-// Explain is as the function of that name.
+// Explain explains the objects that a target names, in the order of their
+// addresses. Objects without a change are left out unless the target is
+// exactly their address. The result is empty when the plan has none of them.
 func (e Explainer) Explain(target addr.Target) []Explanation {
 	var list []Explanation
 	exact := func(c *plan.Change) bool {

@@ -249,12 +249,6 @@ func Summary(n plan.Counts, pen ansi.Pen) string {
 	return pen.Paint(head, ansi.Bold) + " " + rest
 }
 
-// Applied writes the totals after an apply.
-func Applied(w io.Writer, n plan.Counts, destroy bool, o Options) error {
-	_, err := io.WriteString(w, o.Pen.Paint("\n"+stream.AppliedText(n, destroy), ansi.Bold, ansi.Green)+"\n")
-	return err
-}
-
 // change sets one change with its heading.
 func (p *planPrinter) change(c *plan.Change) string {
 	o := p.o.diff()
