@@ -59,15 +59,23 @@ func NewRun(e *Estate, list []*Root, destroys bool) *Run {
 func (r *Run) Begin() { r.places <- struct{}{} }
 
 // away waits for others and gives a place back meanwhile. Several reads of a root may do so: each takes a
-// place again, so that their number stays the same. It reports whether the context is still valid.
+// place again, so that their number stays the same. If all places were given back already, a read
+// waits without one. Otherwise roots that wait for each other's places would never go on. It
+// reports whether the context is still valid.
 func (r *Run) away(ctx context.Context, done <-chan struct{}) bool {
 	select {
 	case <-done:
 		return ctx.Err() == nil
 	default:
 	}
-	<-r.places
-	defer r.Begin()
+	select {
+	case <-r.places:
+		defer r.Begin()
+	case <-done:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
 	select {
 	case <-done:
 		return ctx.Err() == nil
