@@ -54,7 +54,7 @@ var moveCommand = &command{
 
 // moving is a run of the command.
 type moving struct {
-	*env
+	env            *env
 	from, to, file string
 	undo, approved bool
 	refresh        bool
@@ -69,7 +69,7 @@ type moving struct {
 
 // A movingRoot is a root that objects leave or reach.
 type movingRoot struct {
-	*env
+	env   *env
 	root  *roots.Root
 	place statebackend.Place
 	work  *workspace.Work
@@ -90,8 +90,8 @@ func (m *moving) run(ctx context.Context, args []string) int {
 	if code != 0 {
 		return code
 	}
-	if m.JSON && !m.approved {
-		return m.Fail(diag.BadOption.As("Auto-approve required"), "weir cannot ask for interactive approval when -json is set. Use the -auto-approve option.")
+	if m.env.JSON && !m.approved {
+		return m.env.Fail(diag.BadOption.As("Auto-approve required"), "weir cannot ask for interactive approval when -json is set. Use the -auto-approve option.")
 	}
 	defer m.close()
 	if code := m.find(ctx, list); code != 0 {
@@ -111,7 +111,7 @@ func (m *moving) run(ctx context.Context, args []string) int {
 		}
 	}
 	if code != 0 {
-		return m.Fail(roots.Unplannable, "Nothing was moved, because a root can't be planned as it would be afterwards.")
+		return m.env.Fail(roots.Unplannable, "Nothing was moved, because a root can't be planned as it would be afterwards.")
 	}
 	for _, s := range steps {
 		if code := s.check(); code != 0 {
@@ -122,12 +122,12 @@ func (m *moving) run(ctx context.Context, args []string) int {
 		return code
 	}
 	for _, s := range steps {
-		if code := s.from.Diags(s.from.work.Send(ctx, s.to.work, s.moves, s.to.made)); code != 0 {
+		if code := s.from.env.Diags(s.from.work.Send(ctx, s.to.work, s.moves, s.to.made)); code != 0 {
 			return code
 		}
 		s.from.note("Moved %s to %s.\n", view.Count(len(s.moves), "object"), s.to.root.Name)
 	}
-	m.Notice(fmt.Sprintf("\nTo take this back, run the same command with -undo:\n    %s\n", m.command(args)))
+	m.env.Notice(fmt.Sprintf("\nTo take this back, run the same command with -undo:\n    %s\n", m.command(args)))
 	return 0
 }
 
@@ -137,11 +137,11 @@ func (m *moving) states() statemgr.Options {
 }
 
 // note prints something for people, or a line of the stream.
-func (r *movingRoot) note(format string, args ...any) { r.Notice(fmt.Sprintf(format, args...)) }
+func (r *movingRoot) note(format string, args ...any) { r.env.Notice(fmt.Sprintf(format, args...)) }
 
 // command is the command line that takes the moves back.
 func (m *moving) command(args []string) string {
-	words := []string{m.program, "move"}
+	words := []string{m.env.program, "move"}
 	if !m.undo {
 		words = append(words, "-undo")
 	}
@@ -164,14 +164,14 @@ func (m *moving) wanted(args []string) ([]roots.Moves, int) {
 	var list []roots.Moves
 	switch {
 	case m.file != "" && (len(args) > 0 || m.from+m.to != ""):
-		return nil, m.Fail(diag.Incompatible.As("Moves from two places"), "The option -file names all moves. Leave out -from, -to and the addresses.")
+		return nil, m.env.Fail(diag.Incompatible.As("Moves from two places"), "The option -file names all moves. Leave out -from, -to and the addresses.")
 	case m.file != "":
 		var diags diag.List
-		if list, diags = roots.ReadMoves(m.directory, m.file); m.Diags(diags) != 0 {
+		if list, diags = roots.ReadMoves(m.env.directory, m.file); m.env.Diags(diags) != 0 {
 			return nil, 1
 		}
 	case m.from == "" || m.to == "" || len(args) == 0:
-		return nil, m.Fail(diag.BadOption.As("Required argument missing"), "The move command expects -from=ROOT, -to=ROOT and addresses of what moves, or -file=FILE.")
+		return nil, m.env.Fail(diag.BadOption.As("Required argument missing"), "The move command expects -from=ROOT, -to=ROOT and addresses of what moves, or -file=FILE.")
 	default:
 		list = []roots.Moves{{From: m.from, To: m.to, Pairs: roots.Pairs(args)}}
 	}
@@ -183,9 +183,9 @@ func (m *moving) wanted(args []string) ([]roots.Moves, int) {
 
 // find finds the roots, and finishes moves of killed runs.
 func (m *moving) find(ctx context.Context, list []roots.Moves) int {
-	reports := m.reports()
-	estate, diags := roots.Find(ctx, m.directory.With(reports), reports)
-	if diags = diags.Without(roots.NoRoots); m.Diags(diags) != 0 {
+	reports := m.env.reports()
+	estate, diags := roots.Find(ctx, m.env.directory.With(reports), reports)
+	if diags = diags.Without(roots.NoRoots); m.env.Diags(diags) != 0 {
 		return 1
 	}
 	m.estate = estate
@@ -203,14 +203,14 @@ func (m *moving) find(ctx context.Context, list []roots.Moves) int {
 
 // add adds a root, once.
 func (m *moving) add(ctx context.Context, name string) int {
-	root, diags := m.estate.Named(name, m.reports())
+	root, diags := m.estate.Named(name, m.env.reports())
 	if root == nil {
-		return m.Diags(diags)
+		return m.env.Diags(diags)
 	}
 	if m.named(root) != nil {
 		return 0
 	}
-	one := m.part(m.Screen.Part(), "root", root.Name, true, true, &m.mu, root.Dir)
+	one := m.env.part(m.env.Screen.Part(), "root", root.Name, true, true, &m.mu, root.Dir)
 	one.program = one.directory.Place.Program
 	one.Command = func(c diag.Command) diag.Command {
 		c.Program = cmp.Or(c.Program, one.program)
@@ -227,7 +227,7 @@ func (m *moving) add(ctx context.Context, name string) int {
 		return 1
 	}
 	r.place = b.At(workspace)
-	if m.Diags(m.estate.At(root, r.place)) != 0 {
+	if m.env.Diags(m.estate.At(root, r.place)) != 0 {
 		return 1
 	}
 	return one.Diags(one.directory.FinishMove(ctx, m.states()))
@@ -244,7 +244,7 @@ func (m *moving) named(root *roots.Root) *movingRoot {
 
 // of is the root of a name.
 func (m *moving) of(name string) *movingRoot {
-	root, _ := m.estate.Named(name, m.reports())
+	root, _ := m.estate.Named(name, m.env.reports())
 	return m.named(root)
 }
 
@@ -257,13 +257,13 @@ func (m *moving) close() {
 
 // open locks and reads all states.
 func (m *moving) open(ctx context.Context) int {
-	calls, _, _ := m.directory.Place.Limits(m.parallelism)
+	calls, _, _ := m.env.directory.Place.Limits(m.parallelism)
 	list := make([]*roots.Root, len(m.list))
 	for i, r := range m.list {
 		list[i] = r.root
 	}
 	list, diags := roots.Order(list)
-	if m.Diags(diags) != 0 {
+	if m.env.Diags(diags) != 0 {
 		return 1
 	}
 	m.runOf = roots.NewRun(m.estate, list, false)
@@ -277,12 +277,12 @@ func (m *moving) open(ctx context.Context) int {
 
 func (r *movingRoot) open(ctx context.Context, m *moving, calls *ratelimit.Limiter) int {
 	var diags diag.List
-	r.work, diags = r.directory.Open(ctx, m.runOf.Subject(r.root, r.directory), workspace.Opening{
-		Loading:   workspace.Loading{Vars: r.root.Vars, Parallelism: m.parallelism, Sink: r.Sink(), Calls: calls},
+	r.work, diags = r.env.directory.Open(ctx, m.runOf.Subject(r.root, r.env.directory), workspace.Opening{
+		Loading:   workspace.Loading{Vars: r.root.Vars, Parallelism: m.parallelism, Sink: r.env.Sink(), Calls: calls},
 		State:     m.states(),
 		Operation: storage.Moves,
 	})
-	if r.Diags(diags) != 0 || r.work == nil {
+	if r.env.Diags(diags) != 0 || r.work == nil {
 		return 1
 	}
 	r.now = r.work.Snapshot()
@@ -296,13 +296,13 @@ func (m *moving) steps(list []roots.Moves) ([]step, int) {
 	for _, one := range list {
 		s := step{from: m.of(one.From), to: m.of(one.To)}
 		if s.from == s.to {
-			return nil, m.Fail(edit.BadMove.As("One root"), "Both -from and -to name the root %s. To give objects another address in one state, use \"state mv\" or a moved block.", s.from.root.Name)
+			return nil, m.env.Fail(edit.BadMove.As("One root"), "Both -from and -to name the root %s. To give objects another address in one state, use \"state mv\" or a moved block.", s.from.root.Name)
 		}
-		if s.from.Diags(transfer.Check(s.from.work.State, s.to.work.State)) != 0 {
+		if s.from.env.Diags(transfer.Check(s.from.work.State, s.to.work.State)) != 0 {
 			return nil, 1
 		}
 		moves, done, diags := edit.Transfers(s.from.now, s.to.now, one.Pairs)
-		if code = max(code, s.from.Diags(diags)); code != 0 {
+		if code = max(code, s.from.env.Diags(diags)); code != 0 {
 			continue
 		}
 		for _, address := range done {
@@ -346,7 +346,7 @@ func (s step) tell() {
 	if len(needs) > 0 && len(needed) > 0 {
 		circle = " As these lead in both directions, each root would need the other one. Move more objects, or fewer."
 	}
-	s.from.Diags(edit.Split.Warnings("These dependencies lead from one root to the other afterwards, and no state can have them. One root has to read the other's outputs, and comes after it in \"apply -all\".%s%s", circle, b.String()))
+	s.from.env.Diags(edit.Split.Warnings("These dependencies lead from one root to the other afterwards, and no state can have them. One root has to read the other's outputs, and comes after it in \"apply -all\".%s%s", circle, b.String()))
 }
 
 // plan plans all roots as they would be. Reads of each other's states give planned outputs.
@@ -370,9 +370,9 @@ func (m *moving) plan(ctx context.Context) {
 func (r *movingRoot) show() int {
 	r.work.Suppose(nil)
 	if r.made != nil {
-		r.showPlan(r.work, r.made)
+		r.env.showPlan(r.work, r.made)
 	}
-	return r.Diags(r.found)
+	return r.env.Diags(r.found)
 }
 
 // check rejects objects that another provider would manage afterwards.
@@ -380,7 +380,7 @@ func (s step) check() int {
 	for _, move := range s.moves {
 		now, then := s.from.work.Snapshot().Objects[move.From], s.to.made.Refreshed.Objects[move.To]
 		if now != nil && then != nil && now.Provider.Provider != then.Provider.Provider {
-			return s.from.Diags(edit.BadMove.As("Another provider").List("Cannot move %s to %s: its provider is %s, and %s there. Name the same provider in required_providers of both roots, or run \"state replace-provider\" first.", move.From, s.to.root.Name, now.Provider.Provider, then.Provider.Provider))
+			return s.from.env.Diags(edit.BadMove.As("Another provider").List("Cannot move %s to %s: its provider is %s, and %s there. Name the same provider in required_providers of both roots, or run \"state replace-provider\" first.", move.From, s.to.root.Name, now.Provider.Provider, then.Provider.Provider))
 		}
 	}
 	return 0
@@ -403,7 +403,7 @@ func (m *moving) approve(ctx context.Context) (ok bool, code int) {
 	changed := m.changed()
 	if m.approved {
 		if len(changed) > 0 {
-			return false, m.Fail(roots.Changed, "Nothing was moved, because the plans afterwards would change what moves:\n  - %s\nEdit the configurations of both roots first, or run the command without -auto-approve.", strings.Join(changed, "\n  - "))
+			return false, m.env.Fail(roots.Changed, "Nothing was moved, because the plans afterwards would change what moves:\n  - %s\nEdit the configurations of both roots first, or run the command without -auto-approve.", strings.Join(changed, "\n  - "))
 		}
 		return true, 0
 	}
@@ -411,9 +411,9 @@ func (m *moving) approve(ctx context.Context) (ok bool, code int) {
 	if len(changed) > 0 {
 		q.description = "The next apply would change what moves:\n  - " + strings.Join(changed, "\n  - ") + "\n" + q.description
 	}
-	yes, code := m.confirm(ctx, q, "Approval required", "-auto-approve")
+	yes, code := m.env.confirm(ctx, q, "Approval required", "-auto-approve")
 	if !yes && code == 0 {
-		m.Say("\nMove cancelled.\n")
+		m.env.Say("\nMove cancelled.\n")
 		code = 1
 	}
 	return yes, code
