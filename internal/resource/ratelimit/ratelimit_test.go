@@ -178,7 +178,7 @@ func TestRefusalsAreObeyed(t *testing.T) {
 					took := ask(ratelimit.New(ratelimit.Settings{AtOnce: given}), ratelimit.Read, "a", s, 2000)
 					used := (2000 - burst) / 50 / took.Seconds()
 					what := fmt.Sprintf("burst %.0f, latency %s, given %d: %s, %.2f of the limit, %d of %d calls refused", burst, latency, given, took, used, s.refused, s.calls)
-					least := 0.9
+					least := 0.85 // rarely under 0.9: who asks first is chance
 					if latency == time.Second {
 						least = 0.7 // it takes seconds until anything is known
 					}

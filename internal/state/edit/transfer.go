@@ -80,7 +80,9 @@ func Received(from, to *state.Snapshot, moves []Move) *state.Snapshot {
 	}
 	b := newBridge(from, names)
 	for _, m := range moves {
-		next.Objects[m.To] = b.moved(from.Objects[m.From])
+		if o := from.Objects[m.From]; o != nil { // gone by hand since the record was made
+			next.Objects[m.To] = b.moved(o)
+		}
 	}
 	return next
 }

@@ -77,8 +77,8 @@ func Run(ctx context.Context, from, to End, moves []state.Move, providers map[ad
 	failpoint.At("move: noted")
 	next := edit.Received(source, target, moves)
 	for _, m := range moves {
-		if p, ok := providers[m.To]; ok {
-			next.Objects[m.To].Provider = p // the object is a copy of this state's own
+		if o, p := next.Objects[m.To], providers[m.To]; o != nil && p != (addr.ProviderConfig{}) {
+			o.Provider = p // the object is a copy of this state's own
 		}
 	}
 	if diags := adopt(ctx, to.State, with(next, &received), unfinished); diags != nil {

@@ -401,3 +401,38 @@ func TestCheck(t *testing.T) {
 		t.Error(diags)
 	}
 }
+
+// TestGone: an object that somebody removed from the source before the move was ended moves
+// nowhere, and the others do.
+func TestGone(t *testing.T) {
+	w := newWorld(t, "http", "http")
+	moves := w.begin()
+	failpoint.Hit = func(at string) {
+		if at == "move: noted" {
+			panic(at)
+		}
+	}
+	m, url := w.machine(-1, false)
+	w.run(m, url, moves)
+	failpoint.Hit = nil
+	m, url = w.machine(-1, false)
+	from, _, end, _ := w.both(m, url)
+	next := from.Snapshot().Clone()
+	delete(next.Objects, moves[5].From)
+	if err := from.Save(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	m, url = w.machine(-1, false)
+	w.resume(m, url, true)
+	from, to, end, _ := w.both(m, url)
+	defer end()
+	for n, move := range moves {
+		if there := to.Snapshot().Objects[move.To] != nil; there != (n != 5) || from.Snapshot().Objects[move.From] != nil {
+			t.Errorf("%s is in the destination: %v", move.From, there)
+		}
+	}
+	if from.Snapshot().Transfer != nil || to.Snapshot().Transfer != nil {
+		t.Error("a record is left")
+	}
+}
