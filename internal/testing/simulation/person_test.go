@@ -260,9 +260,12 @@ func (h *history) worked() (list []int) {
 
 // whole holds the cloud to the configuration, and the state to both.
 func (h *history) whole() {
-	ids := h.ids()
+	ids, notes, noted := h.ids(), h.notes(), 0
 	for _, w := range h.config {
 		list := h.cloud.named(w.name)
+		if w.noted {
+			noted++
+		}
 		switch {
 		case len(list) != 1:
 			h.fail("end", "%s exists %d times", w.name, len(list))
@@ -270,10 +273,15 @@ func (h *history) whole() {
 			h.fail("end", "%s is %+v, wanted %s", w.name, *list[0], w)
 		case ids[list[0].id] != w.name:
 			h.fail("end", "the state has %v, not %s (%s)", ids, w.name, list[0].id)
+		case w.noted && notes[w.name] != list[0].id+" "+itoa(w.value):
+			h.fail("end", "the note of %s is %q, wanted %s %d", w.name, notes[w.name], list[0].id, w.value)
 		}
 	}
 	if len(h.cloud.objects) != len(h.config) || len(ids) != len(h.config) {
 		h.fail("end", "%d objects exist, the state has %d, %d are wanted", len(h.cloud.objects), len(ids), len(h.config))
+	}
+	if len(notes) != noted {
+		h.fail("end", "the state has the notes %v, %d are wanted", notes, noted)
 	}
 	if h.place.note() {
 		h.fail("left", "a note is left")

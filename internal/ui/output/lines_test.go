@@ -36,7 +36,7 @@ func TestLines(t *testing.T) {
 		if len(r.writes) != 0 {
 			t.Errorf("%q is written early", r.writes)
 		}
-		time.Sleep(1)
+		time.Sleep(1 * time.Nanosecond)
 		synctest.Wait()
 		fmt.Fprint(l, "c\n")
 		fmt.Fprint(s.Err, "problem\n") // comes after what is held
