@@ -31,7 +31,7 @@ func (e *Estate) affect(ctx context.Context, revision string) diag.List {
 	for again := true; again; {
 		again = false
 		for _, r := range e.Roots {
-			for _, up := range r.Upstreams() {
+			for _, up := range r.mayRead(e) {
 				if up.IsAffected() && !slices.Contains(r.AffectedBy.Upstream, up.Name) {
 					r.AffectedBy.Upstream, again = append(r.AffectedBy.Upstream, up.Name), true
 				}
@@ -39,6 +39,18 @@ func (e *Estate) affect(ctx context.Context, revision string) diag.List {
 		}
 	}
 	return nil
+}
+
+// mayRead are the roots whose states a root reads, and those whose states it may read: it isn't known
+// which state that is, or where a root has its own.
+func (r *Root) mayRead(e *Estate) []*Root {
+	list := r.Upstreams()
+	for _, other := range e.Roots {
+		if other != r && !slices.Contains(list, other) && (len(r.Unresolved) > 0 || r.outside && other.State == (Place{})) {
+			list = append(list, other)
+		}
+	}
+	return list
 }
 
 // Affected is why a root may have another plan.

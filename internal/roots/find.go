@@ -234,6 +234,8 @@ func (r *Root) reads(ctx context.Context, e *Estate) {
 			r.Unresolved = append(r.Unresolved, why)
 		case to != nil:
 			r.upstream(to, why)
+		default:
+			r.outside = true
 		}
 	}
 	slices.SortFunc(r.Unresolved, func(a, b Read) int { return strings.Compare(a.Address, b.Address) })

@@ -49,6 +49,8 @@ type Root struct {
 	Upstream []Edge
 	// Unresolved are reads of states whose settings aren't known before a plan.
 	Unresolved []Read
+	// outside: it reads a state that no root of the estate is known to have.
+	outside bool
 	// AffectedBy is why the root may have another plan than at a revision; nil where nobody asked.
 	AffectedBy *Affected
 	// Problems are why the root could be read only in part.

@@ -128,6 +128,7 @@ var doubted = regexp.MustCompile(`(?m)^  (world_object\.(o|d\d+)(?:\[(\d+)\])?)$
 // resolve answers what is in doubt in each root by what exists.
 func (e *estates) resolve() {
 	e.t.Helper()
+	e.cut.quiet(e.t)
 	live := e.cut.live()
 	known := map[string]bool{}
 	for n := range e.parts {

@@ -8,12 +8,16 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/msgpack"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/stats"
 
 	"weir.dev/weir/internal/provider/plugin/tfplugin6"
 )
@@ -23,6 +27,7 @@ import (
 type world struct {
 	tfplugin6.UnimplementedProviderServer
 
+	traffic traffic
 	mu      sync.Mutex
 	objects map[string]string // id -> name
 	made    int
@@ -39,7 +44,7 @@ func serve(t *testing.T) (*world, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := grpc.NewServer()
+	s := grpc.NewServer(grpc.StatsHandler(&w.traffic))
 	tfplugin6.RegisterProviderServer(s, w)
 	go s.Serve(listener)
 	t.Cleanup(s.Stop)
@@ -51,6 +56,51 @@ func serve(t *testing.T) (*world, string) {
 		t.Fatal(err)
 	}
 	return w, string(setting)
+}
+
+// A traffic counts connections, and changes from the moment that their headers are read. Calls of a
+// killed client may still wait to be read.
+type traffic struct{ open atomic.Int64 }
+
+type method struct{}
+
+func (*traffic) TagRPC(ctx context.Context, i *stats.RPCTagInfo) context.Context {
+	return context.WithValue(ctx, method{}, i.FullMethodName)
+}
+
+func (*traffic) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+func (c *traffic) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	if name, _ := ctx.Value(method{}).(string); !strings.HasSuffix(name, "/ApplyResourceChange") {
+		return
+	}
+	switch s.(type) {
+	case *stats.InHeader:
+		c.open.Add(1)
+	case *stats.End:
+		c.open.Add(-1)
+	}
+}
+
+func (c *traffic) HandleConn(_ context.Context, s stats.ConnStats) {
+	switch s.(type) {
+	case *stats.ConnBegin:
+		c.open.Add(1)
+	case *stats.ConnEnd:
+		c.open.Add(-1)
+	}
+}
+
+// quiet waits until all that killed clients sent has been done.
+func (w *world) quiet(t *testing.T) {
+	t.Helper()
+	for range 3000 {
+		if w.traffic.open.Load() == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("calls are under way though nobody waits for them")
 }
 
 // live are the names of the objects by id, once nothing is under way.
