@@ -10,20 +10,25 @@ import (
 	"weir.dev/weir/internal/core/addr"
 )
 
+// traversalStep is one step of a traversal. It isn't ok for one that no address has.
+func traversalStep(t hcl.Traverser) (step addressStep, ok bool) {
+	switch t := t.(type) {
+	case hcl.TraverseRoot:
+		return addressStep{Name: t.Name}, true
+	case hcl.TraverseAttr:
+		return addressStep{Name: t.Name}, true
+	case hcl.TraverseIndex:
+		return addressStep{Key: &hclsyntax.LiteralValueExpr{Val: t.Key, SrcRange: t.SrcRange}}, true
+	}
+	return addressStep{}, false
+}
+
 // traversalSteps are the steps of a traversal.
 func traversalSteps(t hcl.Traversal) []addressStep {
 	steps := make([]addressStep, 0, len(t))
 	for _, s := range t {
-		switch s := s.(type) {
-		case hcl.TraverseRoot:
-			steps = append(steps, addressStep{Name: s.Name})
-		case hcl.TraverseAttr:
-			steps = append(steps, addressStep{Name: s.Name})
-		case hcl.TraverseIndex:
-			steps = append(steps, addressStep{Key: &hclsyntax.LiteralValueExpr{Val: s.Key, SrcRange: s.SrcRange}})
-		default:
-			steps = append(steps, addressStep{})
-		}
+		step, _ := traversalStep(s)
+		steps = append(steps, step)
 	}
 	return steps
 }
@@ -121,16 +126,11 @@ func addressSteps(expr hcl.Expression) ([]addressStep, bool) {
 		return nil, false
 	}
 	for _, s := range t {
-		switch s := s.(type) {
-		case hcl.TraverseRoot:
-			steps = append(steps, addressStep{Name: s.Name})
-		case hcl.TraverseAttr:
-			steps = append(steps, addressStep{Name: s.Name})
-		case hcl.TraverseIndex:
-			steps = append(steps, addressStep{Key: &hclsyntax.LiteralValueExpr{Val: s.Key, SrcRange: s.SrcRange}})
-		default:
+		step, ok := traversalStep(s)
+		if !ok {
 			return nil, false
 		}
+		steps = append(steps, step)
 	}
 	return steps, true
 }

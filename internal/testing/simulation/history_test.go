@@ -413,8 +413,8 @@ func idsOf(text []byte) (map[string]string, error) {
 	return ids, nil
 }
 
-// notes are the objects of a state that exist nowhere else: what each has, by the name of the
-// object that it is about.
+// notes reads the objects that exist in the state only. The result has the content of each note by
+// the name of the object that it describes.
 func (h *history) notes() map[string]string {
 	notes := map[string]string{}
 	var s stored
