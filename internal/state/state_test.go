@@ -115,3 +115,77 @@ func TestKeys(t *testing.T) {
 		t.Errorf("keys of module.n: %v", got)
 	}
 }
+
+// uses narrows one dependency: to the instance with the object's own key, or to those named.
+func uses(t *testing.T, resource string, sameKey bool, instances ...string) Uses {
+	u := Uses{Resource: instance(t, resource).Resource, SameKey: sameKey}
+	for _, i := range instances {
+		u.Instances = append(u.Instances, instance(t, i))
+	}
+	return u
+}
+
+func TestSameUses(t *testing.T) {
+	first := []Uses{uses(t, "a_x.a", false, "a_x.a[1]")}
+	for _, other := range [][]Uses{
+		nil,
+		{},
+		{uses(t, "a_x.a", true, "a_x.a[1]")},
+		{uses(t, "a_x.a", false, "a_x.a[2]")},
+		{uses(t, "b_x.a", false, "a_x.a[1]")},
+	} {
+		if SameUses(first, other) {
+			t.Errorf("%v equals %v", first, other)
+		}
+	}
+	if SameUses(nil, []Uses{}) {
+		t.Error("all instances equal none")
+	}
+	if !SameUses(first, []Uses{uses(t, "a_x.a", false, "a_x.a[1]")}) {
+		t.Error("equal lists differ")
+	}
+}
+
+// TestJoinUses: what one object doesn't narrow stays wide for both.
+func TestJoinUses(t *testing.T) {
+	s := Empty()
+	object(t, s, "c_x.c", "a_x.a", "b_x.b")
+	object(t, s, "d_x.d", "a_x.a", "e_x.e")
+	c, d := s.Objects[addr.Object{Instance: instance(t, "c_x.c")}], s.Objects[addr.Object{Instance: instance(t, "d_x.d")}]
+	both, left, right := uses(t, "a_x.a", true), uses(t, "b_x.b", false, "b_x.b[0]"), uses(t, "e_x.e", false)
+	c.Uses, d.Uses = []Uses{both, left}, []Uses{both, right}
+	if got, want := JoinUses(c, d), []Uses{both, left, right}; !SameUses(got, want) {
+		t.Errorf("joined %v, want %v", got, want)
+	}
+	d.Uses = []Uses{right}
+	if got, want := JoinUses(c, d), []Uses{left, right}; !SameUses(got, want) {
+		t.Errorf("joined %v with a wide dependency, want %v", got, want)
+	}
+}
+
+// TestForgetUses: an object that moved, and one that names a moved instance, depend on all
+// instances again. Others keep what they have, and the old object isn't changed.
+func TestForgetUses(t *testing.T) {
+	for moved, kept := range map[string]bool{"a_x.a": false, "b_x.b": false, "c_x.c": true} {
+		s := Empty()
+		object(t, s, "b_x.b[0]", "a_x.a")
+		at := addr.Object{Instance: instance(t, "b_x.b[0]")}
+		before := s.Objects[at]
+		before.Uses = []Uses{uses(t, "a_x.a", true)}
+		s.ForgetUses(map[addr.Resource]bool{instance(t, moved).Resource: true})
+		if got := s.Objects[at].Uses != nil; got != kept || before.Uses == nil {
+			t.Errorf("%s moved: narrowed %t, want %t; the object before has %v", moved, got, kept, before.Uses)
+		}
+	}
+}
+
+func TestTransferString(t *testing.T) {
+	for want, transfer := range map[string]Transfer{
+		"1 object to the root in ../b":                       {Sends: true, Dir: "../b", Workspace: "default", Moves: make([]Move, 1)},
+		"2 objects from the root in ../a, workspace staging": {Dir: "../a", Workspace: "staging", Moves: make([]Move, 2)},
+	} {
+		if got := transfer.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
