@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -76,6 +77,9 @@ type engine struct {
 	env          []string
 	ready        string // an initialized directory
 	scratch      string
+	// provider is the program of the provider where one process serves all commands of a step:
+	// half of the time of OpenTofu's commands goes into starting it. Empty: each command starts it.
+	provider string
 }
 
 // newEngine initializes a directory once, so that the steps needn't.
@@ -100,7 +104,7 @@ func newEngine(name, bin, mirror, scratch string) (*engine, error) {
 		"HOME=" + e.scratch, "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=" + config, "TF_IN_AUTOMATION=1", "TF_INPUT=0",
 		"CHECKPOINT_DISABLE=1", "NO_COLOR=1", "GRPC_GO_LOG_LEVEL=error", "TMPDIR=" + e.scratch,
 	}
-	out, _, err := e.run(e.ready, "", "version", "-json")
+	out, _, err := e.run(e.ready, nil, "version", "-json")
 	if err != nil {
 		return nil, err
 	}
@@ -116,18 +120,18 @@ func newEngine(name, bin, mirror, scratch string) (*engine, error) {
 	if err := os.WriteFile(filepath.Join(e.ready, "main.tf"), []byte(main), 0o644); err != nil {
 		return nil, err
 	}
-	if out, exit, err := e.run(e.ready, "", "init", "-no-color"); err != nil || exit != 0 {
+	if out, exit, err := e.run(e.ready, nil, "init", "-no-color"); err != nil || exit != 0 {
 		return nil, fmt.Errorf("%s init: exit %d, %v\n%s", bin, exit, err, out)
 	}
 	return e, nil
 }
 
 // run runs the engine and returns what it printed to both streams.
-func (e *engine) run(dir, cloud string, args ...string) (out []byte, exit int, err error) {
+func (e *engine) run(dir string, env []string, args ...string) (out []byte, exit int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, e.bin, args...)
-	cmd.Dir, cmd.Env = dir, append(slices.Clone(e.env), "SIM_CLOUD="+cloud)
+	cmd.Dir, cmd.Env = dir, slices.Concat(e.env, env)
 	var b bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &b, &b
 	err = cmd.Run()
@@ -145,8 +149,40 @@ func (e *engine) run(dir, cloud string, args ...string) (out []byte, exit int, e
 type site struct {
 	*engine
 	dir, cloud string
+	env        []string // in addition to the engine's
 }
 
+// serve starts the provider and has the commands of the step use it.
+func (s *site) serve() (stop func(), err error) {
+	cmd := exec.Command(s.provider)
+	cmd.Env = append(slices.Concat(s.engine.env, s.env), "PLUGIN_PROTOCOL_VERSIONS=6",
+		"TF_PLUGIN_MAGIC_COOKIE=d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	stop = func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	fields := strings.Split(strings.TrimSpace(line), "|") // 1|6|unix|/tmp/plugin123|grpc|
+	if err != nil || len(fields) < 5 {
+		stop()
+		return nil, fmt.Errorf("%s doesn't start as a provider: %q, %v", s.provider, line, err)
+	}
+	attach, err := json.Marshal(map[string]any{"registry.opentofu.org/weir/sim": map[string]any{
+		"Protocol": "grpc", "ProtocolVersion": 6, "Pid": cmd.Process.Pid, "Test": true,
+		"Addr": map[string]string{"Network": fields[2], "String": fields[3]},
+	}})
+	s.env = append(s.env, "TF_REATTACH_PROVIDERS="+string(attach))
+	return stop, err
+}
+
+// play lays out what is there before a step, plays it and reads what it leaves.
 func (e *engine) play(before world, step simtest.Step) (o outcome, err error) {
 	root, err := os.MkdirTemp(e.scratch, "step")
 	if err != nil {
@@ -154,11 +190,19 @@ func (e *engine) play(before world, step simtest.Step) (o outcome, err error) {
 	}
 	defer os.RemoveAll(root)
 	s := site{engine: e, dir: filepath.Join(root, "work"), cloud: filepath.Join(root, "work", cloudDir)}
+	s.env = []string{"SIM_CLOUD=" + s.cloud}
 	if err := s.prepare(before, step.Files()); err != nil {
 		return o, err
 	}
 	if err := s.drift(step.Drift); err != nil {
 		return o, err
+	}
+	if e.provider != "" {
+		stop, err := s.serve()
+		if err != nil {
+			return o, err
+		}
+		defer stop()
 	}
 	for _, command := range step.Commands {
 		r, err := s.command(command)
@@ -179,7 +223,7 @@ func (e *engine) play(before world, step simtest.Step) (o outcome, err error) {
 		return o, err
 	}
 	if o.Results = append(o.Results, r); r.Exit == 0 {
-		out, exit, err := s.run(s.dir, s.cloud, "show", "-json", "-no-color", "tfplan")
+		out, exit, err := s.run(s.dir, s.env, "show", "-json", "-no-color", "tfplan")
 		if err != nil {
 			return o, err
 		}
@@ -320,7 +364,7 @@ func (s site) fault(op, name string) string {
 // cloud meanwhile.
 func (s site) json(args ...string) (result, error) {
 	r := result{Command: args[0]}
-	out, exit, err := s.run(s.dir, s.cloud, args...)
+	out, exit, err := s.run(s.dir, s.env, args...)
 	if err != nil {
 		return r, err
 	}
@@ -453,8 +497,8 @@ func writeJSON(file string, v any) error {
 // built from source when bin is empty.
 func buildMirror(dir, bin string) (string, error) {
 	for _, host := range []string{"registry.opentofu.org", "registry.terraform.io"} {
-		pkg := filepath.Join(dir, host, "weir", "sim", "1.0.0", runtime.GOOS+"_"+runtime.GOARCH)
-		if err := os.MkdirAll(pkg, 0o755); err != nil {
+		file := providerIn(dir, host)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return "", err
 		}
 		if bin == "" {
@@ -469,9 +513,14 @@ func buildMirror(dir, bin string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if err := os.WriteFile(filepath.Join(pkg, "terraform-provider-sim_v1.0.0"), data, 0o755); err != nil {
+		if err := os.WriteFile(file, data, 0o755); err != nil {
 			return "", err
 		}
 	}
 	return dir, nil
+}
+
+// providerIn is the program of the simulated cloud's provider in a mirror.
+func providerIn(mirror, host string) string {
+	return filepath.Join(mirror, host, "weir", "sim", "1.0.0", runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-sim_v1.0.0")
 }

@@ -65,6 +65,8 @@ func run() (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	peer.env = append(peer.env, "GOGC=off") // its commands are short
+	peer.provider = providerIn(mirror, "registry.opentofu.org")
 	m := &match{weir: weir, peer: &cached{player: peer, dir: *cacheDir, version: peer.version}}
 	if *replay != "" {
 		text, err := os.ReadFile(*replay)

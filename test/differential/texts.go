@@ -90,13 +90,14 @@ func (e *engine) texts(c textCase) ([]string, error) {
 	// Each case has its own schemas, so that none may be stored for the next.
 	own.env = append(slices.Clone(e.env), "XDG_CACHE_HOME="+root)
 	s := site{engine: &own, dir: filepath.Join(root, "work"), cloud: filepath.Join(root, "work", cloudDir)}
+	s.env = []string{"SIM_CLOUD=" + s.cloud}
 	before := world{stateFile: c.state, cloudDir + "/script.json": c.script}
 	if err := s.prepare(before, module.Memory{"main.tf": []byte(c.config)}); err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, args := range [][]string{{"plan", "-no-color"}, {"show", "-no-color"}} {
-		text, exit, err := s.run(s.dir, s.cloud, args...)
+		text, exit, err := s.run(s.dir, s.env, args...)
 		if err != nil {
 			return nil, err
 		}
