@@ -149,9 +149,9 @@ func goesOn(f finding) bool {
 	}
 	done, ours := begun(apply), f.weir.changes()
 	for address, c := range f.peer.changes() {
-		makes := c.is("create") || c.is("update") || c.is("forget", "create") || c.is("delete", "create")
+		makes := c.is("create") || c.is("update") || c.is("forget", "create") || c.is("delete", "create") || c.is("create", "delete")
 		undone := c.object() == "" || !done[c.object()]
-		if c.is("delete", "create") {
+		if c.is("delete", "create") || c.is("create", "delete") {
 			undone = !slices.ContainsFunc(apply.Events, func(e event) bool { return e.Op == "create" && e.Name == c.object() })
 		}
 		if makes && undone && ours[address].is(c.Change.Actions...) && c.isAbout(f) {

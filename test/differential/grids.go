@@ -43,8 +43,20 @@ var ofGrids = []*known{
 		Where: "plan", Path: `\.prior_state.*\.resources\["'?data\.[^.]*\.[^.]*`, Peer: none, When: readsSooner,
 	},
 	{
+		Entry: readsByInstance, Reason: "the data that the reference reads in apply is configured with it",
+		Where: "plan", Path: `\.relevant_attributes.*`, Weir: none, When: readsSooner,
+	},
+	{
 		Entry: readsByInstance, Reason: "the reference reads in apply",
 		Where: "events (plan|apply)", Path: "data (object|objects) .*", When: readsSooner,
+	},
+	{
+		Entry: readsByInstance, Reason: "the reference's apply failed before it read",
+		Where: "state", Path: `\.resources\["'data' .*`, Peer: none, When: func(f finding) bool { return failed(f) && readsSooner(f) },
+	},
+	{
+		Entry: "Modules without objects are in no state", Reason: "a block without instances stayed in the reference's state",
+		Where: "plan", Path: `\.prior_state`, Peer: `\{"values":\{"root_module":\{\}\}\}`, Weir: none,
 	},
 	{
 		Entry: "Data sources with equal arguments are read once", Reason: "the reference reads each",
@@ -154,6 +166,14 @@ func readsSooner(f finding) bool {
 			continue
 		}
 		switch {
+		case f.Where == "state":
+			if c.isAbout(f) {
+				return true
+			}
+		case strings.HasPrefix(f.Path, ".relevant_attributes"):
+			if strings.Contains(f.Path+f.Peer, keys.ReplaceAllString(of, "")) {
+				return true
+			}
 		case strings.HasPrefix(f.Where, "events") && c.Type == "sim_objects":
 			if strings.HasPrefix(f.Path, "data objects ") {
 				return true
