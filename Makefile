@@ -40,6 +40,7 @@ examples: build ## the examples, and the commands of the pages that a reader fol
 	examples/tested.sh bin/weir >/dev/null
 	examples/stacks.sh bin/weir >/dev/null
 	examples/estate.sh bin/weir >/dev/null
+	$(if $(wildcard $(MIRROR)),examples/estate.sh bin/weir $(MIRROR) >/dev/null)
 
 export WEIR_MIRROR
 # The packages on the way from text to states, each by its own tests.

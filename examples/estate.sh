@@ -1,12 +1,25 @@
 #!/usr/bin/env bash
-# Twelve roots that read each other's states, planned and applied in one run: estate.sh WEIR [TOFU]
+# Twelve roots that read each other's states, planned and applied in one run:
+# estate.sh WEIR [MIRROR [TOFU]]. With a provider mirror the modules use real providers.
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd); weir=$(realpath "$1"); tofu=${2:-}
+here=$(cd "$(dirname "$0")" && pwd); weir=$(realpath "$1"); mirror=${2:+$(realpath "$2")}; tofu=${3:-}
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 cp -r "$here/estate" "$work"
 cd "$work/estate"
 export TF_INPUT=0 NO_COLOR=1
 unset TF_DATA_DIR TF_WORKSPACE TF_CLI_ARGS
+if [ -n "$mirror" ]; then
+  rm -r modules
+  mv modules-with-providers modules
+  cat >"$work/settings.tfrc" <<END
+provider_installation {
+  filesystem_mirror {
+    path = "$mirror"
+  }
+}
+END
+  export TF_CLI_CONFIG_FILE=$work/settings.tfrc
+fi
 
 run() { # weir's arguments
   printf '\n$ weir %s\n' "$*"
@@ -28,6 +41,7 @@ has out 'prod/apps/web .*has changes: 1 to add'
 has out '10.12.2.0/24'
 run apply -all -auto-approve | tee out
 has out 'prod/apps/web .*done: 1 added'
+[ -z "$mirror" ] || [ "$(ls {prod,stage,test}/apps/{api,web}/release.json | wc -l)" = 6 ]
 
 # Each root by itself has no changes, also for OpenTofu.
 for root in $roots; do
