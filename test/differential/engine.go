@@ -78,7 +78,7 @@ type engine struct {
 	ready        string // an initialized directory
 	scratch      string
 	// provider is the program of the provider where one process serves all commands of a step:
-	// half of the time of OpenTofu's commands goes into starting it. Empty: each command starts it.
+	// half of the time of short commands goes into starting it. Empty: each command starts it.
 	provider string
 }
 

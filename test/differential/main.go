@@ -66,7 +66,8 @@ func run() (ok bool, err error) {
 		return false, err
 	}
 	peer.env = append(peer.env, "GOGC=off") // its commands are short
-	peer.provider = providerIn(mirror, "registry.opentofu.org")
+	weir.provider = providerIn(mirror, "registry.opentofu.org")
+	peer.provider = weir.provider
 	m := &match{weir: weir, peer: &cached{player: peer, dir: *cacheDir, version: peer.version}}
 	if *replay != "" {
 		text, err := os.ReadFile(*replay)
