@@ -8,5 +8,7 @@ var (
 	Managed = diag.Code{Name: "already-managed", Summary: "Resource already managed by weir"}
 	// TerraformDirectory is reported by runs without a chosen mode.
 	TerraformDirectory = diag.Code{Name: "terraform-directory", Summary: "This directory belongs to Terraform"}
-	PlanVariables      = diag.Code{Name: "plan-variable-mismatch", Summary: "Mismatch between input and plan variable value"}
+	// Unrecorded is reported where drift is compared with a record of refreshes that no plan has started.
+	Unrecorded    = diag.Code{Name: "no-record-of-refreshes", Summary: "No record of refreshes"}
+	PlanVariables = diag.Code{Name: "plan-variable-mismatch", Summary: "Mismatch between input and plan variable value"}
 )

@@ -198,6 +198,17 @@ func (l *Looks) Looked(at addr.Object, s lifecycle.Subject, o lifecycle.Object, 
 	l.later[at] = look{l.now.UTC().Round(0), what}
 }
 
+// Unchanged reports whether an object is as it was when it was last inspected before this plan, which
+// was not after a time.
+func (l *Looks) Unchanged(at addr.Object, until time.Time) bool {
+	if l == nil || l.minimal {
+		return false
+	}
+	before := l.known.look(at)
+	now, _ := l.look(at)
+	return before.what != "" && before.what == now.what && !before.at.After(until)
+}
+
 // Left adds an object to what a plan says of those that were left out, if it was.
 func (l *Looks) Left(at addr.Object, left bool, to *plan.LeftOut) *plan.LeftOut {
 	if !left || l == nil || l.minimal {

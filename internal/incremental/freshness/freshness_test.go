@@ -239,6 +239,38 @@ func TestDriftIsSeenLater(t *testing.T) {
 	}
 }
 
+// TestUnchanged: an object is unchanged if a plan from before a time found it as it is now.
+func TestUnchanged(t *testing.T) {
+	d := working(t)
+	at := func(text string) addr.Object { return addr.Object{Instance: instance(t, text)} }
+	d.SetRemote("id-1", cty.ObjectVal(map[string]cty.Value{
+		"name": cty.StringVal("a"), "zone": cty.NullVal(cty.String), "parent": cty.NullVal(cty.String), "secret": cty.NullVal(cty.String),
+		"size": cty.NumberIntVal(77), "id": cty.StringVal("id-1"),
+	}))
+	recorded := d.now
+	d.now = d.now.Add(time.Hour)
+	looks := freshness.Kept(freshness.Parse(d.record))
+	if _, diags := d.full(three, engine.PlanOptions{Looks: looks}); diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for _, c := range []struct {
+		at    string
+		until time.Time
+		want  bool
+	}{
+		{"sim_object.c", recorded, true}, {"sim_object.c", d.now, true}, {"sim_object.c", recorded.Add(-1), false},
+		{"sim_object.a", d.now, false}, // it changed
+		{"sim_object.other", d.now, false},
+	} {
+		if got := looks.Unchanged(at(c.at), c.until); got != c.want {
+			t.Errorf("%s until %s: %t", c.at, c.until, got)
+		}
+	}
+	if (*freshness.Looks)(nil).Unchanged(at("sim_object.c"), d.now) || freshness.Minimal().Unchanged(at("sim_object.c"), d.now) {
+		t.Error("without a record nothing is known to be unchanged")
+	}
+}
+
 // TestKept: a plan that looks at everything keeps a record that is there, and begins none.
 func TestKept(t *testing.T) {
 	if freshness.Kept(nil) != nil {

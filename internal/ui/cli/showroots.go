@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"weir.dev/weir/internal/core/diag"
@@ -70,25 +71,52 @@ func (e *env) savedPlans(ctx context.Context, path string) ([]rootPlan, diag.Lis
 // markdown prints the plans as one comment: the totals of all roots, then each plan with changes. They
 // share the room of a comment.
 func (e *env) markdown(plans []rootPlan) error {
-	var b strings.Builder
-	b.WriteString("## " + view.Count(len(plans), "root") + "\n\n| root | add | change | destroy |\n|---|---:|---:|---:|\n")
-	var changing []rootPlan
+	c := comment{columns: []string{"add", "change", "destroy"}}
 	for _, p := range plans {
-		c := p.content.Plan.Counts()
-		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", review.Escape(p.root.Name), c.Add, c.Change, c.Destroy)
-		if p.content.Plan.HasChanges() || len(p.content.Plan.Deferred)+len(p.content.Plan.Drift) > 0 {
-			changing = append(changing, p)
+		made := p.content.Plan
+		n := made.Counts()
+		c.row(p.root.Name, fmt.Sprint(n.Add), fmt.Sprint(n.Change), fmt.Sprint(n.Destroy))
+		if made.HasChanges() || len(made.Deferred)+len(made.Drift) > 0 {
+			c.part(p.root.Name, func(limit int) error { return review.Markdown(&c.text, made, limit) })
 		}
 	}
-	for i, p := range changing {
-		var one strings.Builder
-		heading := "\n## " + review.Escape(p.root.Name) + "\n\n"
-		if err := review.Markdown(&one, p.content.Plan, (review.Limit-b.Len())/(len(changing)-i)-len(heading)); err != nil {
+	return c.write(e.Out)
+}
+
+// A comment has a table with a row for each root, and then parts of some roots.
+type comment struct {
+	columns []string
+	rows    []string
+	parts   []commentPart
+	text    strings.Builder
+}
+
+type commentPart struct {
+	root  string
+	write func(limit int) error // to the text of the comment
+}
+
+func (c *comment) row(root string, cells ...string) {
+	c.rows = append(c.rows, "| "+review.Escape(root)+" | "+strings.Join(cells, " | ")+" |\n")
+}
+
+func (c *comment) part(root string, write func(limit int) error) {
+	c.parts = append(c.parts, commentPart{root, write})
+}
+
+// write shares the room of a comment between the parts.
+func (c *comment) write(w io.Writer) error {
+	c.text.WriteString("## " + view.Count(len(c.rows), "root") + "\n\n| root | " + strings.Join(c.columns, " | ") + " |\n|---|" + strings.Repeat("---:|", len(c.columns)) + "\n")
+	for _, row := range c.rows {
+		c.text.WriteString(row)
+	}
+	for i, p := range c.parts {
+		c.text.WriteString("\n## " + review.Escape(p.root) + "\n\n")
+		if err := p.write((review.Limit - c.text.Len()) / (len(c.parts) - i)); err != nil {
 			return err
 		}
-		b.WriteString(heading + one.String())
 	}
-	_, err := fmt.Fprint(e.Out, b.String())
+	_, err := io.WriteString(w, c.text.String())
 	return err
 }
 

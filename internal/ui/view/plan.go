@@ -136,11 +136,7 @@ func (p *planPrinter) drift() bool {
 		} else if !ok {
 			continue
 		}
-		n := p.compare(c, paths)
-		if n.Action == plan.NoOp && !(refreshOnly && c.Moved()) {
-			continue
-		}
-		text.WriteString("\n" + p.comment(c, true) + diff.Symbol(c.Action, p.o.Pen) + " " + header(c) + n.Text(0, p.o.diff()) + "\n")
+		text.WriteString(p.drifted(c, paths))
 	}
 	if text.Len() == 0 {
 		return false
@@ -155,6 +151,15 @@ func (p *planPrinter) drift() bool {
 		p.prose("\nUnless the configuration asks for the same, or ignores these attributes with ignore_changes, the plan below may undo or respond to these changes.")
 	}
 	return true
+}
+
+// drifted is how one object changed outside, "" where nothing of that is relevant.
+func (p *planPrinter) drifted(c *plan.Change, relevant []cty.Path) string {
+	n := p.compare(c, relevant)
+	if n.Action == plan.NoOp && !(p.plan.Mode == plan.RefreshOnly && c.Moved()) {
+		return ""
+	}
+	return "\n" + p.comment(c, true) + diff.Symbol(c.Action, p.o.Pen) + " " + header(c) + n.Text(0, p.o.diff()) + "\n"
 }
 
 // nothing reports that there is nothing to do, and why that may be.

@@ -222,7 +222,7 @@ func TestCommands(t *testing.T) {
 			}
 		}
 		p := r.in("main.tf", first, "m/main.tf", "resource \"terraform_data\" \"x\" {}\n")
-		each(p, "init -json", "plan -json", "apply -json -auto-approve", "taint -json terraform_data.many[0]", "refresh -json -timings", "plan -json -refresh-only", "plan -json -refresh=auto", "plan -json -refresh=auto", "state list -json")
+		each(p, "init -json", "plan -json", "apply -json -auto-approve", "taint -json terraform_data.many[0]", "refresh -json -timings", "plan -json -refresh-only", "drift -json", "plan -json -refresh=auto", "plan -json -refresh=auto", "state list -json")
 		p.write("main.tf", second)
 		each(p, "plan -json -out=p", "apply -json p", "apply -json -auto-approve", "plan -json -target=terraform_data.nothing", "state replace-provider -json terraform.io/builtin/terraform hashicorp/y", "destroy -json -auto-approve")
 		each(p, "plan -json -nonsense", "plan -json -var=unknown=1")

@@ -32,11 +32,28 @@ const reserve = 600
 func Markdown(w io.Writer, p *plan.Plan, limit int) error {
 	p, hidden := masking.Plan(p, masking.Secrets(p, nil))
 	rows := summary.Rows(p)
-	d := &document{limit: limit - reserve}
+	d := &document{limit: limit - reserve, change: view.Change}
 	d.head(p, rows)
 	d.table(rows)
 	d.details(p, rows)
 	d.outputs(p)
+	if text := view.Repeated(hidden); text != "" {
+		d.add("\n" + text + "\n")
+	}
+	_, err := io.WriteString(w, d.text.String()+d.end)
+	return err
+}
+
+// Drift writes the objects that a plan found changed outside, as Markdown writes changes. Earlier is
+// how many aren't among them because they had changed before.
+func Drift(w io.Writer, p *plan.Plan, earlier, limit int) error {
+	p, hidden := masking.Plan(p, masking.Secrets(p, nil))
+	outside := &plan.Plan{Changes: p.Drift, Schemas: p.Schemas}
+	rows := summary.Rows(outside)
+	d := &document{limit: limit - reserve, change: view.DriftedObject}
+	d.add("### " + view.Drifted(p, earlier) + "\n\n")
+	d.table(rows)
+	d.details(outside, rows)
 	if text := view.Repeated(hidden); text != "" {
 		d.add("\n" + text + "\n")
 	}
@@ -49,6 +66,8 @@ type document struct {
 	size  int // characters so far
 	limit int
 	end   string // what was left out
+	// change writes one change in full.
+	change func(io.Writer, *plan.Plan, *plan.Change, view.Options) error
 }
 
 // add appends text as a whole, unless there is no room for it.
@@ -146,7 +165,7 @@ func actions(rows []*summary.Row) string {
 func (d *document) details(p *plan.Plan, rows []*summary.Row) {
 	left, room := 0, true
 	for _, r := range rows {
-		if room = room && d.add(detail(p, r.Changes[0])); !room {
+		if room = room && d.add(d.detail(p, r.Changes[0])); !room {
 			left++
 		}
 		left += len(r.Changes) - 1
@@ -160,9 +179,9 @@ func (d *document) details(p *plan.Plan, rows []*summary.Row) {
 var folded = view.Options{Fold: true}
 
 // detail is one change, folded.
-func detail(p *plan.Plan, c *plan.Change) string {
+func (d *document) detail(p *plan.Plan, c *plan.Change) string {
 	var text bytes.Buffer
-	if err := view.Change(&text, p, c, folded); err != nil {
+	if err := d.change(&text, p, c, folded); err != nil {
 		return ""
 	}
 	fence := "```"

@@ -179,3 +179,31 @@ func TestMixed(t *testing.T) {
 		}
 	}
 }
+
+// TestDrift: what changed outside is counted, listed and shown without secrets, and within the limit.
+func TestDrift(t *testing.T) {
+	p := &plan.Plan{Mode: plan.RefreshOnly, Drift: []*plan.Change{
+		change(t, "sim.a", plan.Update, object("a", "hunter2"), object("b", "hunter2")),
+		change(t, "sim.gone", plan.Delete, object("a", "hunter2"), none),
+	}}
+	var b bytes.Buffer
+	if err := Drift(&b, p, 3, Limit); err != nil {
+		t.Fatal(err)
+	}
+	got := b.String()
+	for _, text := range []string{
+		"### Drift: 1 changed, 1 deleted. Not shown: 3 objects that changed earlier.\n", "| `~` | `sim.a` |", "| `-` | `sim.gone` |",
+		"# sim.a has changed\n", "# sim.gone has been deleted\n",
+	} {
+		if !strings.Contains(got, text) {
+			t.Errorf("%q isn't there:\n%s", text, got)
+		}
+	}
+	if strings.Contains(got, "hunter") || strings.Contains(got, "will be") {
+		t.Error(got)
+	}
+	b.Reset()
+	if err := Drift(&b, &plan.Plan{}, 0, Limit); err != nil || b.String() != "### No drift.\n\n" {
+		t.Errorf("%v %q", err, b.String())
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"weir.dev/weir/internal/ui/view/diags"
 	"weir.dev/weir/internal/ui/view/jsonplan"
 	"weir.dev/weir/internal/ui/view/jsonstate"
+	"weir.dev/weir/internal/ui/view/summary"
 )
 
 // uiVersion is the version of the messages.
@@ -185,7 +186,7 @@ func reasonName(r plan.Reason) string {
 	return string(r)
 }
 
-type summary struct {
+type totals struct {
 	Add       int    `json:"add"`
 	Change    int    `json:"change"`
 	Import    int    `json:"import"`
@@ -197,7 +198,7 @@ type summary struct {
 }
 
 func (j *JSON) summary(n plan.Counts, operation, text string) {
-	s := summary{n.Add, n.Change, n.Import, n.Destroy, nil, nil, nil, operation}
+	s := totals{n.Add, n.Change, n.Import, n.Destroy, nil, nil, nil, operation}
 	if n.Forget > 0 || j.dialect != dialect.Terraform {
 		s.Forget = &n.Forget
 	}
@@ -225,7 +226,11 @@ func (j *JSON) Plan(p *plan.Plan) {
 	}
 	for _, c := range jsonplan.Shown(jsonplan.Drift(p)) {
 		out := changeOf(c)
-		j.write("info", fmt.Sprintf("%s: Drift detected (%s)", out.Resource.Addr, out.Action), "resource_drift", map[string]any{"change": out})
+		fields := map[string]any{"change": out}
+		if places := summary.Places(p, c); len(places) > 0 {
+			fields["attributes"] = places
+		}
+		j.write("info", fmt.Sprintf("%s: Drift detected (%s)", out.Resource.Addr, out.Action), "resource_drift", fields)
 	}
 	j.changes(p, false)
 	n := p.Counts()

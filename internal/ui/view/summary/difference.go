@@ -45,6 +45,15 @@ func differences(p *plan.Plan, c *plan.Change) []Difference {
 	return list
 }
 
+// Places are the paths in which a change differs, such as tags.name.
+func Places(p *plan.Plan, c *plan.Change) []string {
+	var list []string
+	for _, d := range differences(p, c) {
+		list = append(list, d.Path)
+	}
+	return list
+}
+
 // attributes are those that an object has that is created or that ends. Anything that only the
 // provider knows, and what isn't set, is left out.
 func attributes(p *plan.Plan, c *plan.Change) []Difference {
