@@ -15,7 +15,7 @@ export CGO_ENABLED := 0
 # 2 MiB of memory and a millisecond of every start.
 export GOFLAGS := -trimpath -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot packages test unit libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories aws-modules page vscode editors ci clean soak
+.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories aws-modules page vscode editors ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -51,21 +51,26 @@ COVERED := lang/syntax lang/module lang/compiler lang/compiler/calls lang/compil
 test: ## install what tests need; unit tests with coverage, library, examples, conformance
 	@scripts/steps packages unit libraries build examples conformance
 
-unit: ## unit tests; each package from text to states covers 75 % of itself
+unit: ## unit tests in short form; each package from text to states covers 75 % of itself
 	@scripts/unit $(COVERED)
+
+# Packages whose tests do less with -short, as make unit runs them.
+LONG = $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing\.Short()' cmd internal bench test)))
+long: build ## whole form of the tests that make unit shortens
+	WEIR=$(CURDIR)/bin/weir go test -count=1 -vet=off -timeout 30m $(LONG:%=./%)
 
 # The batch module allows older releases of gRPC than weir has. Its tests run with weir's, as
 # the simulated provider does, so that gRPC is compiled once.
 libraries: ## tests of programs that embed or drive weir, of the kit and the small AWS
-	cd test/libraries && go test ./...
-	cd examples/embed && go test ./...
-	go test -C test/conformance/simcloud weir.dev/weir/batch/...
-	cd test/conformance && go test ./...
-	cd test/cloud && go test ./...
-	cd test/acceptance && go test ./engine
+	cd test/libraries && go test -vet=off ./...
+	cd examples/embed && go test -vet=off ./...
+	go test -C test/conformance/simcloud -vet=off weir.dev/weir/batch/...
+	cd test/conformance && go test -vet=off ./...
+	cd test/cloud && go test -vet=off ./...
+	cd test/acceptance && go test -vet=off ./engine
 
 deployments: ## unit tests of durable deployments, which compile parts of Temporal
-	cd temporal && go test ./access ./depot ./flow ./work
+	cd temporal && go test -vet=off ./access ./depot ./flow ./work
 
 # Conformance cases name what they need in a line such as "[!real-providers] skip".
 real: build ## tests that need the real providers of make providers
@@ -318,7 +323,7 @@ ci: ## what must hold before a change lands: make test, then make proofs
 # fuzz TURN=8 has the others in turn, until they have too.
 STEADY := lang/syntax:FuzzParse lang/syntax:FuzzUsual incremental/sourceblocks:FuzzPieces testing/scripttest:FuzzEvaluate state/statefile:FuzzRead plan/planfile:FuzzDecode state/journal:FuzzRead provider/lockfile:FuzzParse
 proofs: ## lint, real providers and servers, simulation, fuzzing, faults: half an hour
-	@scripts/steps lint providers real deployments 'soak GRIDS=2000' 'soak HISTORIES=100 GRIDS=100 CASES=100 SOAK=$(COMMIT_SEED)' 'fuzz FUZZTIME=15s FUZZED="$(STEADY)"' race backends \
+	@scripts/steps lint long providers real deployments 'soak GRIDS=2000' 'soak HISTORIES=100 GRIDS=100 CASES=100 SOAK=$(COMMIT_SEED)' 'fuzz FUZZTIME=15s FUZZED="$(STEADY)"' race backends \
 	  "acceptance RUN='echoprovider time'" \
 	  "faults INJECT=250 ENDS=60 RUN='^(plan|apply|destroy|refresh|state|import|taint|workspace|init|fmt)' TABLE=" \
 	  "chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'"

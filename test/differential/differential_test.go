@@ -146,6 +146,9 @@ func TestKnownAreListed(t *testing.T) {
 
 // An engine does not differ from itself, from run to run and beside a cache.
 func TestItself(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds two programs and plays histories with them")
+	}
 	dir := t.TempDir()
 	build := func(name, in, what string) string {
 		file := filepath.Join(dir, "bin-"+name)

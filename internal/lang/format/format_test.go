@@ -286,7 +286,11 @@ func TestPieces(t *testing.T) {
 		"m = {\n  k = 1\n}\nresource a b {\n}\n", "_u = 1\n", "  indented = 1\n",
 	}
 	random := rand.New(rand.NewSource(1))
-	for range 5 {
+	rounds := 5
+	if testing.Short() {
+		rounds = 1
+	}
+	for range rounds {
 		var b bytes.Buffer
 		for n := 0; b.Len() < 3*large; n++ {
 			part := parts[random.Intn(len(parts))]

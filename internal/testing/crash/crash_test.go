@@ -322,7 +322,7 @@ func stride(point, step int) int {
 }
 
 // TestEveryPoint crashes an apply once at each point, which takes minutes, or
-// at some points spread over all if WEIR_TEST_ALL isn't set.
+// at some points spread over all if WEIR_TEST_ALL isn't set, fewer with -short.
 func TestEveryPoint(t *testing.T) {
 	for name, env := range map[string]string{"process": "X=", "machine": powerEnv + "=1"} {
 		t.Run(name, func(t *testing.T) {
@@ -330,6 +330,9 @@ func TestEveryPoint(t *testing.T) {
 			n := r.points()
 			r.whole(w)
 			step := max(1, n/20)
+			if testing.Short() {
+				step = max(1, n/5)
+			}
 			if os.Getenv("WEIR_TEST_ALL") != "" {
 				step = 1
 			}

@@ -203,6 +203,9 @@ func TestEstates(t *testing.T) {
 	histories, _ := strconv.Atoi(os.Getenv("HISTORIES"))
 	if histories == 0 {
 		histories = 3
+		if testing.Short() {
+			histories = 1
+		}
 	}
 	first, _ := strconv.ParseUint(os.Getenv("FIRST"), 10, 64)
 	killed, doubts := 0, 0

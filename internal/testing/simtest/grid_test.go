@@ -20,7 +20,7 @@ import (
 	"weir.dev/weir/internal/state"
 )
 
-var grids = flag.Int("grids", 1000, "how many random histories with references between instances are tried")
+var grids = flag.Int("grids", 200, "how many random histories with references between instances are tried")
 
 // at finds the stored object of an address, nil for none.
 func (w *World) at(address string) *state.Object {
@@ -296,9 +296,6 @@ func (w *World) forgetUses() {
 // because of the order, and plans do what the model says: nothing is replaced or read late
 // unless something that it uses changes.
 func TestGrids(t *testing.T) {
-	if testing.Short() {
-		*grids = min(*grids, 200)
-	}
 	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	var mu sync.Mutex
 	var total Stats

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	cases = flag.Int("cases", 1_500, "how many random cases are tried")
+	cases = flag.Int("cases", 500, "how many random cases are tried")
 	first = flag.Uint64("first", 1, "the seed of the first random case")
 	keep  = flag.Bool("keep", false, "keep cases that fail in testdata, made small")
 	stop  = flag.Int("stop", 3, "stop after that many failures")
@@ -22,9 +22,6 @@ var (
 // TestRandom tries random histories. Whatever fails is made small and shown;
 // with -keep it is written to testdata, where TestKept finds it.
 func TestRandom(t *testing.T) {
-	if testing.Short() {
-		*cases = min(*cases, 500)
-	}
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // little is alive at a time
 	start := time.Now()
 	var mu sync.Mutex
