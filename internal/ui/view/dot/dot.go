@@ -132,12 +132,16 @@ const flowchart = "flowchart LR\n"
 
 // labelled is a text as Mermaid reads it.
 func labelled(s string) string {
-	return `"` + strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", " ").Replace(s) + `"`
+	return `"` + entities.Replace(s) + `"`
 }
 
-func quote(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
-}
+func quote(s string) string { return `"` + escapes.Replace(s) + `"` }
+
+// A graph has as many texts as edges, and a replacer makes a table when it is first used.
+var (
+	entities = strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", " ")
+	escapes  = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+)
 
 // Names writes nodes, and the nodes that each needs by their places in the list.
 func Names(w io.Writer, l Language, names []string, needs [][]int) error {
