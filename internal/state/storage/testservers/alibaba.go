@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"maps"
 	"math"
 	"net/http"
@@ -186,7 +185,7 @@ func ossHeaders(r *http.Request) string {
 func (s *Alibaba) call(w http.ResponseWriter, r *http.Request) {
 	s.table.Lock()
 	defer s.table.Unlock()
-	body, _ := io.ReadAll(r.Body)
+	body := bodyOf(r)
 	refuse := func(status int, code, message string) {
 		w.WriteHeader(status)
 		_, _ = w.Write(appendField(appendField(nil, 1, []byte(code)), 2, []byte(message)))

@@ -44,7 +44,7 @@ func (s *Amazon) put(path string, content []byte) {
 func (s *Amazon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	body, _ := io.ReadAll(r.Body)
+	body := bodyOf(r)
 	refuse := func(status int, code string) {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, "<Error><Code>"+code+"</Code></Error>")

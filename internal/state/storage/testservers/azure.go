@@ -70,7 +70,7 @@ func (s *Azure) Log() []Request {
 func (s *Azure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	body, _ := io.ReadAll(r.Body)
+	body := bodyOf(r)
 	path := unescaped(r.URL.EscapedPath())
 	s.log = append(s.log, Request{r.Header.Get("Authorization"), r.Method, path, r.Header})
 	name, isBlob := strings.CutPrefix(path, "/states/")

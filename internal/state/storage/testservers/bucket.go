@@ -98,7 +98,7 @@ func (s *Bucket) put(key string, content []byte, header http.Header) {
 func (s *Bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	body, _ := io.ReadAll(r.Body)
+	body := bodyOf(r)
 	key := strings.TrimPrefix(r.URL.Path, "/")
 	name, _, _ := strings.Cut(r.Host, ".")
 	if host, _, err := net.SplitHostPort(r.Host); err == nil && net.ParseIP(host) != nil {

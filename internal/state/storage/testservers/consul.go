@@ -3,7 +3,6 @@ package testservers
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -82,7 +81,7 @@ func (s *Consul) Log() []Request {
 
 // ServeHTTP implements http.Handler.
 func (s *Consul) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
+	body := bodyOf(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.keys == nil {

@@ -82,7 +82,7 @@ func (s *Google) Log() []Request {
 func (s *Google) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	body, _ := io.ReadAll(r.Body)
+	body := bodyOf(r)
 	path := r.URL.EscapedPath()
 	s.log = append(s.log, Request{strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Method, path, r.Header})
 	w.Header().Set("Content-Type", "application/json")

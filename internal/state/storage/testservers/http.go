@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"io"
 	"net/http"
 	"sync"
 
@@ -101,11 +100,7 @@ func tag(state []byte) string {
 func (s *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	body, err := io.ReadAll(r.Body)
-	if err != nil { // the client was killed while it sent
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
+	body := bodyOf(r)
 	s.log = append(s.log, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("X-Team"))
 	if s.fail > 0 {
 		s.fail--

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -90,7 +89,7 @@ func (s *Keys) fresh(size int) []byte {
 func (s *Keys) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	body, _ := io.ReadAll(r.Body)
+	body := bodyOf(r)
 	var in struct {
 		KeyId, KeySpec            string
 		CiphertextBlob, Plaintext []byte

@@ -76,7 +76,7 @@ func metadataOf(o map[string]any) map[string]any {
 
 // ServeHTTP implements http.Handler.
 func (s *Kubernetes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
+	body := bodyOf(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.objects == nil {

@@ -113,7 +113,7 @@ func (s *Oracle) Log() []Request {
 func (s *Oracle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	body, _ := io.ReadAll(r.Body)
+	body := bodyOf(r)
 	if s.identify(w, r, body) {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -139,7 +138,7 @@ var nowhere = refused(http.StatusNotFound, "")
 func (s *Remote) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	body, _ := io.ReadAll(r.Body)
+	body := bodyOf(r)
 	s.log = append(s.log, r.Method+" "+r.URL.RequestURI())
 	w.Header().Set("TFP-API-Version", "2.6")
 	w.Header().Set("Content-Type", "application/vnd.api+json")

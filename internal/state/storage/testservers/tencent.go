@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -74,7 +73,7 @@ func (s *Tencent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Tencent) call(w http.ResponseWriter, r *http.Request) {
 	s.account.Lock()
 	defer s.account.Unlock()
-	body, _ := io.ReadAll(r.Body)
+	body := bodyOf(r)
 	answer := func(response map[string]any) {
 		response["RequestId"] = "request"
 		_ = json.NewEncoder(w).Encode(map[string]any{"Response": response})
