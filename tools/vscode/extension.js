@@ -9,7 +9,7 @@ exports.activate = function () {
   const server = { command: settings.get("path"), args: ["lsp"] };
   client = new LanguageClient("weir", "weir", server, {
     documentSelector: ["terraform", "terraform-vars", "opentofu"].map((language) => ({ scheme: "file", language })),
-    initializationOptions: { providers: settings.get("providers") },
+    initializationOptions: { providers: settings.get("providers"), hints: settings.get("hints") },
     synchronize: {
       configurationSection: "weir",
       fileEvents: vscode.workspace.createFileSystemWatcher("**/*.{tf,tofu,tfvars,tf.json,hcl}"),

@@ -2,9 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"io"
 	"net"
+	"os"
+	"os/exec"
+	"sync"
 
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/sys/buildinfo"
@@ -38,7 +42,47 @@ var lspCommand = &command{
 			}
 			outside := e.directory.Place.Options
 			outside.Reports = environment.Reports{Log: e.Err} // what goes elsewhere isn't shown by editors
-			return lsp.Serve(ctx, lsp.Options{In: in, Out: out, Log: e.Err, Version: buildinfo.Current().Version, Outside: outside})
+			printed := &printouts{}
+			defer printed.Close()
+			return lsp.Serve(ctx, lsp.Options{In: in, Out: out, Log: e.Err, Version: buildinfo.Current().Version, Outside: outside, Run: printed.Run})
 		}
 	},
+}
+
+// printouts are files with what commands print. They are the user's own, and go with the session.
+type printouts struct {
+	dir  string
+	make sync.Once
+	err  error
+}
+
+// Run runs this program in a directory and returns a new file with what it prints.
+func (p *printouts) Run(ctx context.Context, dir string, args ...string) (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	p.make.Do(func() { p.dir, p.err = os.MkdirTemp("", "weir-lsp-*") })
+	if p.err != nil {
+		return "", p.err
+	}
+	f, err := os.CreateTemp(p.dir, args[0]+"-*.txt")
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	cmd := exec.CommandContext(ctx, program, append([]string{"-chdir=" + dir}, args...)...) // #nosec G204 this program
+	cmd.Stdout, cmd.Stderr = f, f
+	err = cmd.Run()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		err = nil // what went wrong is in the file
+	}
+	return f.Name(), err
+}
+
+// Close removes the files.
+func (p *printouts) Close() {
+	if p.dir != "" {
+		_ = os.RemoveAll(p.dir)
+	}
 }

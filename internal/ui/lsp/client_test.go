@@ -37,6 +37,7 @@ type editor struct {
 	texts    map[string]string
 	version  int
 	sent     map[string]int // versions by file
+	shown    string         // the document that the server asked to show
 }
 
 // edit begins a session in a directory with the files of an archive.
@@ -67,7 +68,11 @@ func start(t testing.TB, dir string, options any) *editor {
 	serverIn, editorOut := io.Pipe()
 	editorIn, serverOut := io.Pipe()
 	go func() {
-		code := lsp.Serve(context.Background(), lsp.Options{In: serverIn, Out: serverOut, Log: logTo{t}, Version: "test", Outside: outside(filepath.Join(dir, ".home"))})
+		code := lsp.Serve(context.Background(), lsp.Options{In: serverIn, Out: serverOut, Log: logTo{t}, Version: "test", Outside: outside(filepath.Join(dir, ".home")),
+			Run: func(_ context.Context, dir string, args ...string) (string, error) {
+				file := filepath.Join(t.TempDir(), "printed.txt")
+				return file, os.WriteFile(file, []byte("-chdir="+dir+" "+strings.Join(args, " ")+"\n"), 0o600)
+			}})
 		serverOut.Close()
 		serverIn.Close()
 		e.code <- code
@@ -76,6 +81,7 @@ func start(t testing.TB, dir string, options any) *editor {
 	var result struct{ Capabilities map[string]any }
 	e.call("initialize", map[string]any{"processId": nil, "workspaceFolders": []protocol.Folder{{URI: project.URI(dir), Name: "test"}}, "initializationOptions": options,
 		"capabilities": map[string]any{
+			"window":       map[string]any{"showDocument": map[string]any{"support": true}},
 			"workspace":    map[string]any{"workspaceEdit": map[string]any{"documentChanges": true, "resourceOperations": []string{"create"}}},
 			"textDocument": map[string]any{"completion": map[string]any{"completionItem": map[string]any{"snippetSupport": true}}},
 		}}, &result)
@@ -139,6 +145,13 @@ func (e *editor) Handle(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Reque
 		close(e.changed)
 		e.changed = make(chan struct{})
 	default:
+		if r.Method == "window/showDocument" {
+			var p protocol.ShowDocument
+			_ = json.Unmarshal(*r.Params, &p)
+			e.mu.Lock()
+			e.shown = p.URI
+			e.mu.Unlock()
+		}
 		if !r.Notif {
 			_ = c.Reply(ctx, r.ID, nil)
 		}

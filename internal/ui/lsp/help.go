@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/lang/symbols"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/provider"
+	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/ui/lsp/assist"
 	"weir.dev/weir/internal/ui/lsp/project"
 	"weir.dev/weir/internal/ui/lsp/protocol"
@@ -146,17 +147,13 @@ func (q *request) value(m *project.Module, o *symbols.Occurrence) string {
 	if len(o.Through) > 0 && o.Kind != symbols.Output {
 		return ""
 	}
-	s, config := q.State(q, m.Dir)
-	if s == nil || s.IsEmpty() || config.Tree == nil {
-		return ""
-	}
-	k, _ := engine.NewConsole(q, config, s)
+	k, _ := q.console(m)
 	if k == nil {
 		return ""
 	}
 	defer k.Close()
-	v, diags := k.Eval(expr)
-	if plain, _ := v.Unmark(); diags.HasErrors() || plain == cty.NilVal || !plain.IsKnown() || plain.IsNull() {
+	v, ok := known(k, expr)
+	if !ok {
 		return ""
 	}
 	shown := q.options.Outside.Secrets.Mask(view.Value(v, 0))
@@ -164,4 +161,22 @@ func (q *request) value(m *project.Module, o *symbols.Occurrence) string {
 		shown = shown[:mostShown] + "\n…"
 	}
 	return shown
+}
+
+// console evaluates expressions with the state of a root module, which it returns too. Both are
+// nil where no file of this machine has a state with objects.
+func (q *request) console(m *project.Module) (*engine.Console, *state.Snapshot) {
+	s, config := q.State(q, m.Dir)
+	if s == nil || s.IsEmpty() || config.Tree == nil {
+		return nil, nil
+	}
+	k, _ := engine.NewConsole(q, config, s)
+	return k, s
+}
+
+// known evaluates an expression; false if its value is null, unknown or an error.
+func known(k *engine.Console, expr string) (cty.Value, bool) {
+	v, diags := k.Eval(expr)
+	plain, _ := v.Unmark()
+	return v, !diags.HasErrors() && plain != cty.NilVal && plain.IsKnown() && !plain.IsNull()
 }

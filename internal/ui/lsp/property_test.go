@@ -86,17 +86,7 @@ func TestRenamePlansNothing(t *testing.T) {
 			}
 			return p
 		}
-		ws, err := weir.Open(e.dir, weir.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := ws.Init(t.Context(), weir.InitOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ws.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		ws.Close()
+		e.applied(t)
 		e.open("main.tf")
 		e.open("m/main.tf")
 		for n := range 4 {
@@ -135,7 +125,7 @@ func TestRandomEdits(t *testing.T) {
 	e.open("main.tf")
 	r := rand.New(rand.NewPCG(7, 36))
 	pieces := []string{"{", "}", "\"", "${", "[", "]", "(", ")", "=", "\n", ".", "var.", "local.where.", "module \"x\" {", "<<EOT\n", "EOT\n", "for x in ", "ü", "𝒳", "#", "/*", "resource \"terraform_data\" \"b\" {", "dynamic \"a\" {", "::", "? :", "%{ if ", "\r\n", "\x00"}
-	methods := []string{"textDocument/completion", "textDocument/hover", "textDocument/signatureHelp", "textDocument/definition", "textDocument/references", "textDocument/documentSymbol", "textDocument/foldingRange", "textDocument/semanticTokens/full", "textDocument/formatting", "textDocument/prepareRename", "textDocument/rename", "textDocument/codeAction", "textDocument/selectionRange", "textDocument/documentHighlight", "workspace/symbol"}
+	methods := []string{"textDocument/completion", "textDocument/hover", "textDocument/signatureHelp", "textDocument/definition", "textDocument/references", "textDocument/documentSymbol", "textDocument/foldingRange", "textDocument/semanticTokens/full", "textDocument/formatting", "textDocument/prepareRename", "textDocument/rename", "textDocument/codeAction", "textDocument/selectionRange", "textDocument/documentHighlight", "workspace/symbol", "textDocument/inlayHint", "textDocument/codeLens", "textDocument/documentLink", "textDocument/prepareCallHierarchy"}
 	rounds := 400
 	if testing.Short() {
 		rounds = 60

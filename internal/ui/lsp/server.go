@@ -31,6 +31,9 @@ type Options struct {
 	Log     io.Writer // for people who look for a bug of the server or of an editor
 	Version string
 	Outside environment.Options
+	// Run runs a command of weir in a directory and returns a file with what it prints, errors
+	// as well. Without it no code lenses are offered.
+	Run func(ctx context.Context, dir string, args ...string) (file string, err error)
 }
 
 // Codes of errors that the protocol defines.
@@ -60,6 +63,8 @@ type server struct {
 type settings struct {
 	// Providers says whether providers check their configurations when a file is saved.
 	Providers *bool `json:"providers"`
+	// Hints says whether values and numbers of instances are shown in the text.
+	Hints *bool `json:"hints"`
 }
 
 func isSet(b *bool) bool { return b == nil || *b }
@@ -318,22 +323,29 @@ var methods map[string]method
 
 func init() {
 	methods = map[string]method{
-		"textDocument/completion":          on((*request).completion),
-		"textDocument/signatureHelp":       on((*request).signature),
-		"textDocument/hover":               on((*request).hover),
-		"textDocument/rename":              on((*request).rename),
-		"textDocument/prepareRename":       on((*request).prepareRename),
-		"textDocument/codeAction":          on((*request).codeActions),
-		"textDocument/formatting":          on((*request).format),
-		"textDocument/rangeFormatting":     on((*request).formatRange),
-		"textDocument/definition":          on((*request).definition),
-		"textDocument/references":          on((*request).references),
-		"textDocument/documentHighlight":   on((*request).highlights),
-		"textDocument/documentSymbol":      on((*request).documentSymbols),
-		"workspace/symbol":                 on((*request).workspaceSymbols),
-		"textDocument/foldingRange":        on((*request).folding),
-		"textDocument/selectionRange":      on((*request).selection),
-		"textDocument/semanticTokens/full": on((*request).tokens),
+		"textDocument/inlayHint":            on((*request).inlayHints),
+		"textDocument/codeLens":             on((*request).codeLenses),
+		"textDocument/documentLink":         on((*request).links),
+		"textDocument/prepareCallHierarchy": on((*request).prepareHierarchy),
+		"callHierarchy/incomingCalls":       on((*request).incomingCalls),
+		"callHierarchy/outgoingCalls":       on((*request).outgoingCalls),
+		"workspace/executeCommand":          on((*request).execute),
+		"textDocument/completion":           on((*request).completion),
+		"textDocument/signatureHelp":        on((*request).signature),
+		"textDocument/hover":                on((*request).hover),
+		"textDocument/rename":               on((*request).rename),
+		"textDocument/prepareRename":        on((*request).prepareRename),
+		"textDocument/codeAction":           on((*request).codeActions),
+		"textDocument/formatting":           on((*request).format),
+		"textDocument/rangeFormatting":      on((*request).formatRange),
+		"textDocument/definition":           on((*request).definition),
+		"textDocument/references":           on((*request).references),
+		"textDocument/documentHighlight":    on((*request).highlights),
+		"textDocument/documentSymbol":       on((*request).documentSymbols),
+		"workspace/symbol":                  on((*request).workspaceSymbols),
+		"textDocument/foldingRange":         on((*request).folding),
+		"textDocument/selectionRange":       on((*request).selection),
+		"textDocument/semanticTokens/full":  on((*request).tokens),
 	}
 }
 
@@ -345,6 +357,11 @@ func capabilities(e textdoc.Encoding) map[string]any {
 		"completionProvider":              map[string]any{"triggerCharacters": []string{".", "\"", " ", "("}},
 		"signatureHelpProvider":           map[string]any{"triggerCharacters": []string{"(", ","}},
 		"hoverProvider":                   true,
+		"inlayHintProvider":               true,
+		"codeLensProvider":                map[string]any{},
+		"documentLinkProvider":            map[string]any{},
+		"callHierarchyProvider":           true,
+		"executeCommandProvider":          map[string]any{"commands": commands()},
 		"renameProvider":                  map[string]any{"prepareProvider": true},
 		"codeActionProvider":              map[string]any{"codeActionKinds": []string{"quickfix", "refactor.extract", "refactor.move"}},
 		"documentFormattingProvider":      true,

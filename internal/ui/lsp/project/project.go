@@ -17,6 +17,7 @@ import (
 
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
+	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/sys/readlimit"
 	"weir.dev/weir/internal/ui/lsp/protocol"
 	"weir.dev/weir/internal/ui/lsp/textdoc"
@@ -234,9 +235,19 @@ func (v *View) Directories(ctx context.Context) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
+// Locks are the chosen providers of the root module that a directory belongs to, none without one.
+func (v *View) Locks(ctx context.Context, dir string) *lockfile.Locks {
+	if root := v.Root(ctx, dir); root != "" {
+		if locks, diags := lockfile.Read(filepath.Join(root, lockfile.Name)); !diags.HasErrors() {
+			return locks
+		}
+	}
+	return &lockfile.Locks{}
+}
+
 // Initialised reports whether init has chosen the providers of a directory.
 func Initialised(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, ".terraform.lock.hcl"))
+	_, err := os.Stat(filepath.Join(dir, lockfile.Name))
 	return err == nil
 }
 

@@ -63,6 +63,11 @@ type ClientCapabilities struct {
 		} `json:"workspaceEdit"`
 		ApplyEdit bool `json:"applyEdit"`
 	} `json:"workspace"`
+	Window struct {
+		ShowDocument struct {
+			Support bool `json:"support"`
+		} `json:"showDocument"`
+	} `json:"window"`
 	TextDocument struct {
 		Completion struct {
 			CompletionItem struct {
@@ -366,6 +371,64 @@ type Command struct {
 	Title     string `json:"title"`
 	Command   string `json:"command"`
 	Arguments []any  `json:"arguments,omitempty"`
+}
+
+// InlayHint is a word that the editor shows in a text without being part of it.
+type InlayHint struct {
+	Position    Position `json:"position"`
+	Label       string   `json:"label"`
+	PaddingLeft bool     `json:"paddingLeft,omitempty"`
+}
+
+// CodeLens is a command above a line.
+type CodeLens struct {
+	Range   Range   `json:"range"`
+	Command Command `json:"command"`
+}
+
+// ExecuteParams have the server run a command.
+type ExecuteParams struct {
+	Command   string            `json:"command"`
+	Arguments []json.RawMessage `json:"arguments"`
+}
+
+// ShowDocument asks the editor to open a document.
+type ShowDocument struct {
+	URI       string `json:"uri"`
+	TakeFocus bool   `json:"takeFocus"`
+}
+
+// DocumentLink leads from a part of a text to an address.
+type DocumentLink struct {
+	Range   Range  `json:"range"`
+	Target  string `json:"target"`
+	Tooltip string `json:"tooltip,omitempty"`
+}
+
+// HierarchyItem is a module in the hierarchy of calls.
+type HierarchyItem struct {
+	Name           string `json:"name"`
+	Kind           int    `json:"kind"`
+	URI            string `json:"uri"`
+	Range          Range  `json:"range"`
+	SelectionRange Range  `json:"selectionRange"`
+}
+
+// HierarchyParams ask for the calls from or to a module.
+type HierarchyParams struct {
+	Item HierarchyItem `json:"item"`
+}
+
+// IncomingCall is a module with its calls of the item. The ranges are in the module's file.
+type IncomingCall struct {
+	From   HierarchyItem `json:"from"`
+	Ranges []Range       `json:"fromRanges"`
+}
+
+// OutgoingCall is a module that the item calls. The ranges are in the item's file.
+type OutgoingCall struct {
+	To     HierarchyItem `json:"to"`
+	Ranges []Range       `json:"fromRanges"`
 }
 
 // FoldersChange are folders that were opened and closed.
