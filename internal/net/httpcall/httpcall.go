@@ -18,12 +18,15 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/net/retry"
+	"weir.dev/weir/internal/net/sameorigin"
 	"weir.dev/weir/internal/net/stalltimeout"
 )
 
 // A Client sends requests.
 type Client struct {
-	HTTP interface { // *http.Client, usually
+	// HTTP is an *http.Client, usually. Without a rule for redirects it follows none to another
+	// server, because requests have states and keys.
+	HTTP interface {
 		Do(*http.Request) (*http.Response, error)
 	}
 	Stall time.Duration // how long a server may send and take nothing; 0 for no limit
@@ -101,7 +104,11 @@ func (c *Client) once(ctx context.Context, r Request) (Answer, error) {
 			return Answer{}, &fatal{err}
 		}
 	}
-	response, err := c.HTTP.Do(request)
+	sender := c.HTTP
+	if h, ok := sender.(*http.Client); ok && h.CheckRedirect == nil {
+		sender = sameorigin.Stay(h)
+	}
+	response, err := sender.Do(request)
 	if err != nil {
 		return Answer{}, stalltimeout.Because(ctx, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -102,5 +103,26 @@ func TestDo(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestRedirects: without a rule of the caller, no request goes to another server.
+func TestRedirects(t *testing.T) {
+	for _, follow := range []bool{false, true} {
+		asked := 0
+		other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+		defer other.Close()
+		own := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+		defer own.Close()
+		to, _ := url.Parse(own.URL)
+		h := &http.Client{}
+		if follow {
+			h.CheckRedirect = func(*http.Request, []*http.Request) error { return nil }
+		}
+		c := Client{HTTP: h, Retry: retry.Policy{Attempts: 1}}
+		_, err := c.Do(t.Context(), Request{Method: http.MethodPut, URL: to, Header: http.Header{"X-Token": {"secret"}}, Body: []byte("state")}, nil)
+		if (err == nil) != follow || (asked > 0) != follow {
+			t.Errorf("follow %v: %v, asked %d times", follow, err, asked)
+		}
 	}
 }

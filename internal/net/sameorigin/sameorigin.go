@@ -44,14 +44,19 @@ var errTooMany = errors.New("stopped after 10 redirects")
 var credentials = []string{"Authorization", "Cookie"}
 
 // Follow returns a client like c that follows redirects, but takes no
-// credentials to another server.
+// credentials to another server. It doesn't follow one that asks for the body of a
+// request to be sent to another server, because bodies have tokens and states.
 func Follow(c *http.Client) *http.Client {
 	return with(c, func(req *http.Request, via []*http.Request) error {
 		for _, passed := range via {
-			if !Same(passed.URL, req.URL) {
-				for _, name := range credentials {
-					req.Header.Del(name)
-				}
+			if Same(passed.URL, req.URL) {
+				continue
+			}
+			if req.Body != nil && req.Body != http.NoBody {
+				return elsewhere(req)
+			}
+			for _, name := range credentials {
+				req.Header.Del(name)
 			}
 		}
 		return nil
@@ -63,10 +68,14 @@ func Follow(c *http.Client) *http.Client {
 func Stay(c *http.Client) *http.Client {
 	return with(c, func(req *http.Request, via []*http.Request) error {
 		if !Same(via[0].URL, req.URL) {
-			return fmt.Errorf("the server sends on to another one, %s, which isn't followed because the request may be secret. Name that server in the configuration if it is meant", req.URL.Redacted())
+			return elsewhere(req)
 		}
 		return nil
 	})
+}
+
+func elsewhere(req *http.Request) error {
+	return fmt.Errorf("the server sends on to another one, %s, which isn't followed because the request may be secret. Name that server in the configuration if it is meant", req.URL.Redacted())
 }
 
 func with(c *http.Client, check func(*http.Request, []*http.Request) error) *http.Client {

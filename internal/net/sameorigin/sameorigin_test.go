@@ -58,17 +58,21 @@ func TestRedirects(t *testing.T) {
 	for _, test := range []struct {
 		client     *http.Client
 		path, want string
+		body       string
 	}{
-		{Follow(http.DefaultClient), "/here", "own secret"},
-		{Follow(http.DefaultClient), "/there", "other "},
-		{Follow(http.DefaultClient), "/through", "own "},
-		{Follow(http.DefaultClient), "/round", "stopped after 10"},
-		{Stay(http.DefaultClient), "/here", "own secret"},
-		{Stay(http.DefaultClient), "/there", "sends on to another"},
-		{Stay(http.DefaultClient), "/round", "stopped after 10"},
+		{Follow(http.DefaultClient), "/here", "own secret", ""},
+		{Follow(http.DefaultClient), "/there", "other ", ""},
+		{Follow(http.DefaultClient), "/there", "sends on to another", "body"},
+		{Follow(http.DefaultClient), "/through", "sends on to another", "body"},
+		{Follow(http.DefaultClient), "/here", "own secret", "body"},
+		{Follow(http.DefaultClient), "/through", "own ", ""},
+		{Follow(http.DefaultClient), "/round", "stopped after 10", ""},
+		{Stay(http.DefaultClient), "/here", "own secret", ""},
+		{Stay(http.DefaultClient), "/there", "sends on to another", ""},
+		{Stay(http.DefaultClient), "/round", "stopped after 10", ""},
 	} {
 		got = ""
-		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPut, own.URL+test.path, strings.NewReader("body"))
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPut, own.URL+test.path, strings.NewReader(test.body))
 		req.Header.Set("Authorization", "secret")
 		resp, err := test.client.Do(req)
 		if err != nil {

@@ -99,7 +99,7 @@ func openBao(config cty.Value, env storage.Env) (encryption.Keeper, error) {
 		at = &url.URL{Scheme: "http", Host: "openbao.socket"}
 	}
 	k.client = rest.Client{
-		HTTP: sameorigin.Follow(useragent.Client(client, useragent.Name(env.Getenv))), Base: url.URL{Scheme: at.Scheme, Host: at.Host, Path: strings.TrimRight(at.Path, "/")},
+		HTTP: sameorigin.Stay(useragent.Client(client, useragent.Name(env.Getenv))), Base: url.URL{Scheme: at.Scheme, Host: at.Host, Path: strings.TrimRight(at.Path, "/")},
 		Header: http.Header{"X-Vault-Request": {"true"}}, Say: baoSaid,
 	}
 	token := text(config, "token")

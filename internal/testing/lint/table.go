@@ -127,6 +127,7 @@ var table = []row{
 	{"ui/webrun", "lang/program plan/edges workspace/statehistory state/edit state/journal moduletest/filewatch", ""},
 	{"ui/daemon", "only core/diag", ""},
 	{"ui/daemonserver", "engine incremental/parsecache workspace/providersource sys/proc", "ui/cli"},
+	{"ui/login", "net/sameorigin", ""},
 	{"ui/lsp", "lang/ engine provider state workspace/environment", "ui/cli"},
 	{"ui/lsp/assist", "lang/ provider", "ui/cli"},
 	{"ui/lsp/project", "lang/ provider provider/lockfile engine state sys/readlimit workspace workspace/environment workspace/lockedstate workspace/providersource", "ui/cli"},

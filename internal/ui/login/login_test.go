@@ -117,6 +117,21 @@ func TestObtainFails(t *testing.T) {
 	}
 }
 
+// TestCodeStays has a host that redirects the request with the code to another server.
+func TestCodeStays(t *testing.T) {
+	other := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("another server got %s %s", r.Method, r.URL)
+	}))
+	defer other.Close()
+	tokens := httptest.NewTLSServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer tokens.Close()
+	at, _ := url.Parse(tokens.URL)
+	c := &Client{Token: at}
+	if _, err := c.exchange(t.Context(), tokens.Client(), url.Values{"code": {"x"}}); err == nil || !strings.Contains(err.Error(), "sends on to another one") {
+		t.Errorf("error is %v", err)
+	}
+}
+
 func TestDiscover(t *testing.T) {
 	for document, want := range map[string]string{
 		"":                    "does not support",

@@ -22,6 +22,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"golang.org/x/crypto/pkcs12"
 
+	"weir.dev/weir/internal/net/sameorigin"
 	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage/backendconfig"
 )
@@ -123,7 +124,7 @@ func (a *access) open(ctx context.Context, client *http.Client, container string
 	if client == nil {
 		client = http.DefaultClient
 	}
-	client = useragent.Client(client, a.agent)
+	client = sameorigin.Stay(useragent.Client(client, a.agent))
 	in, suffix, err := a.cloud(ctx, client)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/net/sameorigin"
 	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/backendconfig"
@@ -30,7 +31,7 @@ func Tokens(config cty.Value, env storage.Env) (func(ctx context.Context, scope 
 		mu.Lock()
 		defer mu.Unlock()
 		if credential == nil {
-			client := useragent.Client(&http.Client{Transport: env.Transport}, a.agent)
+			client := sameorigin.Stay(useragent.Client(&http.Client{Transport: env.Transport}, a.agent))
 			in, _, err := a.cloud(ctx, client)
 			if err != nil {
 				return "", err

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/oauth2/google"
 
 	"weir.dev/weir/internal/net/httpcall"
+	"weir.dev/weir/internal/net/sameorigin"
 	"weir.dev/weir/internal/net/stalltimeout"
 	"weir.dev/weir/internal/state/storage/backendconfig"
 )
@@ -164,13 +165,13 @@ func (a *access) client(ctx context.Context) (*http.Client, error) {
 	if a.as != "" {
 		scope = scopeCloud
 	}
-	if a.transport != nil {
-		ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: a.transport})
-	} else if a.patience > 0 { // what fetches tokens has no context of a request
+	fetches := &http.Client{Transport: a.transport}
+	if a.transport == nil && a.patience > 0 { // requests for tokens have no context
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.ResponseHeaderTimeout = stalltimeout.Beyond(a.patience)
-		ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: transport})
+		fetches.Transport = transport
 	}
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, sameorigin.Stay(fetches))
 	tokens, err := a.tokens(ctx, scope)
 	if err != nil {
 		return nil, err
