@@ -413,6 +413,9 @@ func (l *Log) Fold(prior *state.Snapshot, digest string) (Recovery, error) {
 	for at, stored := range known.objects {
 		rec.fold(next, at, stored, ours, known.former[at.Instance])
 	}
+	for from, to := range known.moved {
+		rec.leave(next, from, to)
+	}
 	changed := len(rec.Folded) > 0
 	if ours {
 		for name, o := range known.outputs {
@@ -459,6 +462,16 @@ func (rec *Recovery) fold(next *state.Snapshot, at addr.Object, stored *state.Ob
 	}
 }
 
+// leave takes an object out of the place that the run has moved it from, if whoever wrote the
+// state meanwhile has kept it there: it is in one place only.
+func (rec *Recovery) leave(next *state.Snapshot, from, to addr.Object) {
+	before, now := next.Objects[from], next.Objects[to]
+	if before != nil && now != nil && nameOf(before) == nameOf(now) {
+		delete(next.Objects, from)
+		rec.Folded = append(rec.Folded, from)
+	}
+}
+
 // nameOf is what distinguishes two objects: the id, or else all there is.
 func nameOf(o *state.Object) string {
 	var attributes struct {
@@ -477,6 +490,11 @@ type facts struct {
 	snapshots map[string]bool
 	// former are the names of objects that were in a place and were deleted or deposed.
 	former map[addr.Instance]map[string]bool
+	// moved are the places that objects were moved from, with those they were moved to.
+	moved map[addr.Object]addr.Object
+	// unsure are creations without an answer. Only the object that they may have made ends
+	// the doubt: not one that was in its place before, whatever becomes of that.
+	unsure map[addr.Object]Operation
 	// invoking are the actions under way.
 	invoking map[string]bool
 }
@@ -494,18 +512,15 @@ func (f facts) left(i addr.Instance, name string) {
 
 // outcome goes through the records.
 func (l *Log) outcome() (facts, []Operation, error) {
-	known := facts{map[addr.Object]*state.Object{}, map[string]*state.Output{}, map[string]bool{}, map[addr.Instance]map[string]bool{}, map[string]bool{}}
+	known := facts{map[addr.Object]*state.Object{}, map[string]*state.Output{}, map[string]bool{}, map[addr.Instance]map[string]bool{}, map[addr.Object]addr.Object{}, map[addr.Object]Operation{}, map[string]bool{}}
 	open := map[addr.Object]Operation{}
 	for n, r := range l.records {
 		if err := known.take(r, open); err != nil {
 			return facts{}, nil, fmt.Errorf("record %d (%s): %w", n+1, r.Op, err)
 		}
 	}
-	var list []Operation
-	for _, o := range open {
-		list = append(list, o)
-	}
-	slices.SortFunc(list, func(a, b Operation) int { return a.Object.Compare(b.Object) })
+	list := slices.AppendSeq(slices.Collect(maps.Values(open)), maps.Values(known.unsure))
+	slices.SortStableFunc(list, func(a, b Operation) int { return a.Object.Compare(b.Object) })
 	return known, list, nil
 }
 
@@ -521,6 +536,15 @@ func (f facts) take(r record, open map[addr.Object]Operation) error {
 			return err
 		}
 		open[o.Object] = o
+	case opUnsure:
+		at, err := r.object()
+		if err != nil {
+			return err
+		}
+		if o, ok := open[at]; ok && o.Action == Create {
+			f.unsure[at] = o
+			delete(open, at)
+		}
 	case opGone:
 		at, err := r.object()
 		if err != nil {
@@ -545,9 +569,14 @@ func (f facts) take(r record, open map[addr.Object]Operation) error {
 			}
 			f.objects[at] = stored
 			delete(open, at)
+			delete(f.moved, at)
+			if f.unsure[at].Settled(stored) {
+				delete(f.unsure, at)
+			}
 			if r.Left != nil {
 				before := addr.Object{Instance: at.Instance, Deposed: *r.Left}
 				f.objects[before] = nil
+				f.moved[before] = at
 				delete(open, before)
 			}
 		}

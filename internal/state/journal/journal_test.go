@@ -763,3 +763,64 @@ func TestGathered(t *testing.T) {
 		t.Errorf("the journal has %v", folded.Objects)
 	}
 }
+
+// TestFormerEndsNoDoubt: a creation without an answer stays in doubt, whatever becomes of the
+// object that was in its place before. The object that it made, or another one, ends the doubt.
+func TestFormerEndsNoDoubt(t *testing.T) {
+	c := at(t, "sim_object.c")
+	former := object(t, "c-1")
+	create := Operation{Object: c, Action: Create, Former: Tell(former)}
+	recover := func(carried bool, then func(w *Writer) error) string {
+		t.Helper()
+		var list []Operation
+		if carried {
+			list = append(list, create)
+		}
+		w, path := begun(t, Begin{Lineage: "l"}, list...)
+		if !carried {
+			do(t, errors.Join(w.Intent(create), w.Unsure(c)))
+		}
+		do(t, errors.Join(then(w), w.Close()))
+		_, inDoubt, err := Recover(nil, bytes.NewReader(read(t, path)))
+		do(t, err)
+		return names(inDoubt)
+	}
+	for _, carried := range []bool{true, false} {
+		for name, then := range map[string]func(w *Writer) error{
+			"nothing":   func(*Writer) error { return nil },
+			"gone":      func(w *Writer) error { return w.Result(c, nil) },
+			"refreshed": func(w *Writer) error { return w.Result(c, former) },
+			"deleted": func(w *Writer) error {
+				return errors.Join(w.Intent(Operation{Object: c, Action: Delete}), w.Result(c, nil))
+			},
+			"put back": func(w *Writer) error { return w.Moved(addr.Object{Instance: c.Instance, Deposed: "0a1b2c3d"}, c, former) },
+		} {
+			if got := recover(carried, then); got != "create sim_object.c" {
+				t.Errorf("carried %t, the former object is %s: in doubt is %q", carried, name, got)
+			}
+		}
+		if got := recover(carried, func(w *Writer) error { return w.Result(c, object(t, "c-2")) }); got != "" {
+			t.Errorf("carried %t, the new object is known: in doubt is %q", carried, got)
+		}
+	}
+}
+
+// TestMovedInOnePlace: an object that the run has put aside isn't in its former place as well,
+// where whoever wrote the state meanwhile has kept it.
+func TestMovedInOnePlace(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l", Base: "base"})
+	c := at(t, "sim_object.c")
+	deposed := addr.Object{Instance: c.Instance, Deposed: "0a1b2c3d"}
+	do(t, errors.Join(w.Moved(c, deposed, object(t, "c-1")), w.Close()))
+	l, err := Read(bytes.NewReader(read(t, path)), nil)
+	do(t, err)
+	for name, has := range map[string]string{"the object": "c-1", "another": "c-2"} {
+		theirs := state.Empty()
+		theirs.Lineage, theirs.Objects[c] = "l", object(t, has)
+		rec, err := l.Fold(theirs, "other")
+		do(t, err)
+		if rec.State.Objects[deposed] == nil || (rec.State.Objects[c] == nil) != (has == "c-1") {
+			t.Errorf("%s is in its former place: %v", name, rec.State.Addresses())
+		}
+	}
+}

@@ -72,6 +72,11 @@ var ErrBusy = errors.New("another run is writing it")
 func Start(disk *durable.Disk, path string, b Begin, carried []Operation, known map[addr.Object]*state.Object, seal Crypt) (*Writer, error) {
 	var c chain
 	lines, err := c.begin(b, carried, known, seal)
+	for _, o := range carried {
+		if err == nil {
+			lines, err = c.add(lines, unsureRecord(o.Object))
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -345,9 +350,13 @@ func (w *Writer) Moved(from, to addr.Object, stored *state.Object) error {
 	return w.add(r)
 }
 
+func unsureRecord(at addr.Object) record {
+	return record{Op: opUnsure, Object: at.Instance.String(), Deposed: at.Deposed}
+}
+
 // Unsure says that the provider gave no answer: the intent stays in doubt.
 func (w *Writer) Unsure(at addr.Object) error {
-	return w.add(record{Op: opUnsure, Object: at.Instance.String(), Deposed: at.Deposed})
+	return w.add(unsureRecord(at))
 }
 
 // Invoke says that an action is about to be invoked, in words that only it has.

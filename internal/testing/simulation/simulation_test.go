@@ -123,6 +123,10 @@ func told(t *testing.T, seed uint64, h *history) {
 	t.Helper()
 	s := shrunk(t, h.script, h.wrong.rule)
 	short := once(t, s)
+	if short.wrong == nil { // it depends on something that the seed doesn't say
+		t.Errorf("seed %d, not always: %v\n\n%s\n%s", seed, h.wrong, h.script, strings.Join(h.trace, "\n"))
+		return
+	}
 	t.Errorf("seed %d: %v\n\n%s", seed, short.wrong, s)
 	if *show {
 		t.Log(strings.Join(short.trace, "\n"))

@@ -150,11 +150,9 @@ func (r *Recorder) ResultSoon(at addr.Object, stored *state.Object) error {
 
 func (r *Recorder) result(at addr.Object, stored *state.Object, record func(addr.Object, *state.Object) error) error {
 	err := record(at, stored)
-	r.notes.ended(at, stored)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.intents, at)
-	delete(r.doubts, at)
+	r.ended(at, stored)
 	r.news = append(r.news, news{at, stored})
 	r.wake()
 	return err
@@ -163,17 +161,25 @@ func (r *Recorder) result(at addr.Object, stored *state.Object, record func(addr
 // Moved implements apply.Journal.
 func (r *Recorder) Moved(from, to addr.Object, stored *state.Object) error {
 	err := r.w.Moved(from, to, stored)
-	r.notes.ended(from, nil)
-	r.notes.ended(to, stored)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, at := range []addr.Object{from, to} {
-		delete(r.intents, at)
-		delete(r.doubts, at)
-	}
+	r.ended(from, nil)
+	r.ended(to, stored)
 	r.news = append(r.news, news{from, nil}, news{to, stored})
 	r.wake()
 	return err
+}
+
+// ended ends the intent of a place that has another object now, nil for none. An object that was there
+// before the one in doubt doesn't end the doubt, whatever becomes of it. r.mu is held.
+func (r *Recorder) ended(at addr.Object, stored *state.Object) {
+	if r.intents[at].Action == journal.Create {
+		r.notes.ended(at, stored)
+	}
+	delete(r.intents, at)
+	if r.doubts[at].Settled(stored) {
+		delete(r.doubts, at)
+	}
 }
 
 // wake has what is new saved before long. r.mu is held.
@@ -203,6 +209,7 @@ func (r *Recorder) Unsure(at addr.Object) error {
 	if o, ok := r.intents[at]; ok && o.Action == journal.Create {
 		r.doubts[at] = o
 	}
+	delete(r.intents, at)
 	r.mu.Unlock()
 	return r.w.Unsure(at)
 }
@@ -310,11 +317,12 @@ func (r *Recorder) rest() {
 // finish ends the journal once the state is saved. Anything that is still in doubt stays in
 // it.
 func (r *Recorder) finish() error {
+	left := slices.SortedFunc(maps.Values(r.doubts), func(a, b journal.Operation) int { return a.Object.Compare(b.Object) })
+	r.s.doubts = left // also if the journal can't be ended, so that the lock stays where only the journal has them
 	if err := r.w.End(); err != nil {
 		r.w.Close()
 		return err
 	}
-	left := slices.SortedFunc(maps.Values(r.doubts), func(a, b journal.Operation) int { return a.Object.Compare(b.Object) })
 	r.s.journal = nil
 	if len(left) == 0 {
 		if err := r.s.writeNote(r.ctx, nil); err != nil {
@@ -324,6 +332,5 @@ func (r *Recorder) finish() error {
 		return r.w.Remove()
 	}
 	r.w.Close()
-	r.s.doubts = left
 	return r.s.settle(left)
 }
