@@ -462,8 +462,8 @@ func (rec *Recovery) fold(next *state.Snapshot, at addr.Object, stored *state.Ob
 	}
 }
 
-// leave takes an object out of the place that the run has moved it from, if whoever wrote the
-// state meanwhile has kept it there: it is in one place only.
+// leave takes an object out of the place that the run has moved it from, if the state of another
+// program still has it there: it is in one place only.
 func (rec *Recovery) leave(next *state.Snapshot, from, to addr.Object) {
 	before, now := next.Objects[from], next.Objects[to]
 	if before != nil && now != nil && nameOf(before) == nameOf(now) {

@@ -806,7 +806,7 @@ func TestFormerEndsNoDoubt(t *testing.T) {
 }
 
 // TestMovedInOnePlace: an object that the run has put aside isn't in its former place as well,
-// where whoever wrote the state meanwhile has kept it.
+// where another program has kept it in the state meanwhile.
 func TestMovedInOnePlace(t *testing.T) {
 	w, path := begun(t, Begin{Lineage: "l", Base: "base"})
 	c := at(t, "sim_object.c")
