@@ -793,7 +793,9 @@ func TestFormerEndsNoDoubt(t *testing.T) {
 			"deleted": func(w *Writer) error {
 				return errors.Join(w.Intent(Operation{Object: c, Action: Delete}), w.Result(c, nil))
 			},
-			"put back": func(w *Writer) error { return w.Moved(addr.Object{Instance: c.Instance, Deposed: "0a1b2c3d"}, c, former) },
+			"put back": func(w *Writer) error {
+				return w.Moved(addr.Object{Instance: c.Instance, Deposed: "0a1b2c3d"}, c, former)
+			},
 		} {
 			if got := recover(carried, then); got != "create sim_object.c" {
 				t.Errorf("carried %t, the former object is %s: in doubt is %q", carried, name, got)
