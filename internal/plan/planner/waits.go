@@ -235,13 +235,11 @@ func (w *waits) loses(b eval.Block, among func(addr.Instance) bool) *addr.Object
 	return &stored[n]
 }
 
-// leaves reports whether a stored object will be deleted for want of a place.
+// leaves reports whether a stored object will be deleted for want of a place. A deposed object has
+// lost its place in an earlier run: as with OpenTofu and Terraform no read waits until it is gone.
 func (w *waits) leaves(a addr.Object) bool {
-	if !w.selection.chooses(a.Instance) {
+	if a.Deposed != "" || !w.selection.chooses(a.Instance) {
 		return false
-	}
-	if a.Deposed != "" {
-		return true
 	}
 	if _, claimed := w.prior.Owner(a.Instance); claimed || w.prior.Away(a.Instance) {
 		return false
