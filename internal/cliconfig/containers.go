@@ -9,10 +9,9 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/net/ociregistry"
 	"weir.dev/weir/internal/sys/readlimit"
 )
@@ -34,7 +33,7 @@ type ContainerLogin struct {
 	Helper string
 }
 
-var helperName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]+$`) })
+var helperName = lazyregexp.New(`^[a-zA-Z0-9_.-]+$`)
 
 // containers reads oci_default_credentials.
 func (r *reader) containers(it item) {
@@ -70,7 +69,7 @@ func (r *reader) containers(it item) {
 }
 
 func (r *reader) containerHelper(arg item, into *string) {
-	if r.value(arg, into) && !helperName().MatchString(*into) {
+	if r.value(arg, into) && !helperName.Get().MatchString(*into) {
 		r.fail(arg.pos, "Invalid credential helper", "The helper %q can't be the end of the name of a program docker-credential-….", *into)
 	}
 }
@@ -213,7 +212,7 @@ func (env Environment) containerFiles() []string {
 
 // fromHelper runs a program that stores names and passwords for registries.
 func fromHelper(ctx context.Context, name string, env Environment, registry string) (ociregistry.Login, error) {
-	if !helperName().MatchString(name) {
+	if !helperName.Get().MatchString(name) {
 		return ociregistry.Login{}, fmt.Errorf("the helper %q can't be the end of the name of a program docker-credential-…", name)
 	}
 	var out, said bytes.Buffer

@@ -2,21 +2,21 @@ package engine
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"weir.dev/weir/internal/core/lazyregexp"
 	functions "weir.dev/weir/internal/lang/function"
 	"weir.dev/weir/internal/lang/symbols"
 )
 
 // lastWord is what a name that isn't finished may consist of.
-var lastWord = regexp.MustCompile(`[\pL\pN_.\[\]"-]*$`)
+var lastWord = lazyregexp.New(`[\pL\pN_.\[\]"-]*$`)
 
 // Complete proposes what the last word of an expression may become: a name that the module
 // declares, a function, or an attribute of a value.
 func (c *Console) Complete(before string) (word string, list []string) {
-	word = lastWord.FindString(before)
+	word = lastWord.Get().FindString(before)
 	for _, name := range c.names() {
 		if strings.HasPrefix(name, word) {
 			list = append(list, name)

@@ -1,12 +1,11 @@
 package provider
 
 import (
-	"regexp"
 	"strconv"
-	"sync"
 	"time"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/lazyregexp"
 )
 
 // AskedTooOften reports whether a provider's problems say that its service is asked too
@@ -19,11 +18,11 @@ func AskedTooOften(diags diag.List) (tooOften bool, after time.Duration) {
 			continue
 		}
 		text := d.Summary + "\n" + d.Detail
-		if !refusal().MatchString(text) {
+		if !refusal.Get().MatchString(text) {
 			continue
 		}
 		tooOften = true
-		if m := again().FindStringSubmatch(text); m != nil {
+		if m := again.Get().FindStringSubmatch(text); m != nil {
 			seconds, err := strconv.ParseFloat(m[1], 64)
 			if err == nil && seconds < float64(time.Hour/time.Second) {
 				after = max(after, time.Duration(seconds*float64(time.Second)))
@@ -33,12 +32,7 @@ func AskedTooOften(diags diag.List) (tooOften bool, after time.Duration) {
 	return tooOften, after
 }
 
-// Expressions are compiled when a provider reports the first error.
 var (
-	refusal = lazily(`(?i)\bthrottl(?:ed|ing)|RequestThrottled|too ?many ?requests|\brate ?exceeded|rate ?limit(?: was| has been| is)? ?(?:exceeded|reached)|exceeded (?:\w+ ){0,4}rate limit|RequestLimitExceeded|\bSlowDown\b|(?:status|code|error|http)[^0-9a-z\n]{0,4}429\b`)
-	again   = lazily(`(?i)(?:retry|try again)(?: it)?[- _]?(?:after|in)[^0-9a-z\n]{0,4}([0-9]{1,6}(?:\.[0-9]+)?) ?(?:s\b|sec|$|["\n.,;])`)
+	refusal = lazyregexp.New(`(?i)\bthrottl(?:ed|ing)|RequestThrottled|too ?many ?requests|\brate ?exceeded|rate ?limit(?: was| has been| is)? ?(?:exceeded|reached)|exceeded (?:\w+ ){0,4}rate limit|RequestLimitExceeded|\bSlowDown\b|(?:status|code|error|http)[^0-9a-z\n]{0,4}429\b`)
+	again   = lazyregexp.New(`(?i)(?:retry|try again)(?: it)?[- _]?(?:after|in)[^0-9a-z\n]{0,4}([0-9]{1,6}(?:\.[0-9]+)?) ?(?:s\b|sec|$|["\n.,;])`)
 )
-
-func lazily(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}

@@ -23,66 +23,69 @@ type translator struct {
 	at      *syntax.File
 }
 
-func attributes(names ...string) *hcl.BodySchema {
-	s := &hcl.BodySchema{}
-	for _, name := range names {
-		required := name[len(name)-1] == '!'
-		if required {
-			name = name[:len(name)-1]
-		}
-		s.Attributes = append(s.Attributes, hcl.AttributeSchema{Name: name, Required: required})
-	}
-	return s
+func componentSchema() *hcl.BodySchema {
+	return syntax.Schema([]string{"source!", "version", "for_each", "inputs", "providers", "depends_on"})
 }
 
-func withBlocks(s *hcl.BodySchema, types ...string) *hcl.BodySchema {
-	for _, t := range types {
-		s.Blocks = append(s.Blocks, hcl.BlockHeaderSchema{Type: t})
-	}
-	return s
+func stackSchema() *hcl.BodySchema {
+	return syntax.Schema([]string{"source!", "version", "for_each", "inputs", "depends_on"})
 }
 
-var (
-	componentSchema = attributes("source!", "version", "for_each", "inputs", "providers", "depends_on")
-	stackSchema     = attributes("source!", "version", "for_each", "inputs", "depends_on")
-	removedSchema   = withBlocks(attributes("from!", "source!", "version", "for_each", "inputs", "providers"), "lifecycle")
-	providerSchema  = withBlocks(attributes("for_each"), "config")
-	variableSchema  = withBlocks(attributes("type!", "default", "description", "sensitive", "ephemeral", "nullable"), "validation")
-	outputSchema    = withBlocks(attributes("type!", "value!", "description", "sensitive", "ephemeral"), "precondition")
-	lifecycleSchema = attributes("destroy")
-)
+func removedSchema() *hcl.BodySchema {
+	return syntax.Schema([]string{"from!", "source!", "version", "for_each", "inputs", "providers"}, "lifecycle")
+}
+
+func providerSchema() *hcl.BodySchema { return syntax.Schema([]string{"for_each"}, "config") }
+
+func variableSchema() *hcl.BodySchema {
+	return syntax.Schema([]string{"type!", "default", "description", "sensitive", "ephemeral", "nullable"}, "validation")
+}
+
+func outputSchema() *hcl.BodySchema {
+	return syntax.Schema([]string{"type!", "value!", "description", "sensitive", "ephemeral"}, "precondition")
+}
+
+func lifecycleSchema() *hcl.BodySchema { return syntax.Schema([]string{"destroy"}) }
 
 // Schemas returns the schema of a file with components, and that of each block, for the language
 // reference.
 func Schemas() (file *hcl.BodySchema, blocks map[string]*hcl.BodySchema) {
 	return fileSchema, map[string]*hcl.BodySchema{
-		"component":         componentSchema,
-		"stack":             stackSchema,
-		"removed":           removedSchema,
-		"removed.lifecycle": lifecycleSchema,
-		"provider":          providerSchema,
-		"variable":          variableSchema,
-		"output":            outputSchema,
+		"component":         componentSchema(),
+		"stack":             stackSchema(),
+		"removed":           removedSchema(),
+		"removed.lifecycle": lifecycleSchema(),
+		"provider":          providerSchema(),
+		"variable":          variableSchema(),
+		"output":            outputSchema(),
 	}
 }
 
-// Anything that is written where it isn't expected, and where it belongs.
-var (
-	elsewhere = map[string]string{
+// elsewhere has what belongs into other files.
+func elsewhere() map[string]string {
+	return map[string]string{
 		"resource": inModule, "data": inModule, "ephemeral": inModule, "action": inModule, "module": inModule, "moved": inModule, "import": inModule, "check": inModule,
 		"deployment": inDeployment, "deployment_group": inDeployment, "deployment_auto_approve": inDeployment, "orchestrate": inDeployment,
 		"identity_token": inDeployment, "store": inDeployment, "upstream_input": inDeployment, "publish_output": inDeployment,
 		"terraform": "A stack says which providers it needs in a required_providers block, and where states are in a file that ends in .tfbackend.hcl.",
 	}
-	inProvider = map[string]string{
+}
+
+// inProvider has what to write instead in a provider block.
+func inProvider() map[string]string {
+	return map[string]string{
 		"alias": "The name of the configuration is the second label of the block.",
 		"*":     "Arguments of the provider belong into a config block within this one.",
 	}
-	inCall = map[string]string{
+}
+
+// inCall has what to write instead in blocks of components and stacks.
+func inCall() map[string]string {
+	return map[string]string{
 		"count":     "Use for_each.",
 		"providers": "An embedded stack declares its own provider configurations.",
 	}
-)
+}
 
 const (
 	inModule     = "It belongs into the module of a component."
@@ -98,7 +101,7 @@ func (tr *translator) hcl(diags hcl.Diagnostics) {
 // file adds the blocks of a file.
 func (tr *translator) file(f *syntax.File) {
 	tr.at = f
-	content, diags := syntax.Strict(f.Body, fileSchema, elsewhere)
+	content, diags := syntax.Strict(f.Body, fileSchema, elsewhere())
 	tr.hcl(diags)
 	if attr := content.Attributes["language"]; attr != nil {
 		if word := hcl.ExprAsKeyword(attr.Expr); word != "TFStack2023" {
@@ -122,23 +125,23 @@ func (tr *translator) block(b *hcl.Block) {
 		tr.add(b, b.Type, b.Body, b.Labels...)
 		return
 	case "variable":
-		tr.checked(b, variableSchema)
+		tr.checked(b, variableSchema())
 		return
 	}
 	if tr.gone {
 		switch b.Type {
 		case "stack":
-			tr.call(b, addr.Stack, stackSchema)
+			tr.call(b, addr.Stack, stackSchema())
 		}
 		return
 	}
 	switch b.Type {
 	case "output":
-		tr.checked(b, outputSchema)
+		tr.checked(b, outputSchema())
 	case "component":
-		tr.call(b, addr.Component, componentSchema)
+		tr.call(b, addr.Component, componentSchema())
 	case "stack":
-		tr.call(b, addr.Stack, stackSchema)
+		tr.call(b, addr.Stack, stackSchema())
 	case "removed":
 		tr.removedBlock(b)
 	}
@@ -188,7 +191,7 @@ func (tr *translator) copy(body *hclsyntax.Body, attrs hcl.Attributes, names ...
 
 // provider adds a provider block whose alias is the second label.
 func (tr *translator) provider(b *hcl.Block) {
-	content, diags := syntax.Strict(b.Body, providerSchema, inProvider)
+	content, diags := syntax.Strict(b.Body, providerSchema(), inProvider())
 	tr.hcl(diags)
 	if diags.HasErrors() {
 		return
@@ -213,7 +216,7 @@ func (tr *translator) provider(b *hcl.Block) {
 
 // call adds a component or stack in the form of a module call.
 func (tr *translator) call(b *hcl.Block, kind addr.Kind, schema *hcl.BodySchema) {
-	content, diags := syntax.Strict(b.Body, schema, inCall)
+	content, diags := syntax.Strict(b.Body, schema, inCall())
 	tr.hcl(diags)
 	if diags.HasErrors() {
 		return
@@ -329,7 +332,7 @@ func withoutRoot(e hclsyntax.Expression) (hclsyntax.Expression, bool) {
 // removedBlock adds a removed block: a call of what is gone, and what becomes of
 // the objects.
 func (tr *translator) removedBlock(b *hcl.Block) {
-	content, diags := syntax.Strict(b.Body, removedSchema, inCall)
+	content, diags := syntax.Strict(b.Body, removedSchema(), inCall())
 	tr.hcl(diags)
 	if diags.HasErrors() {
 		return
@@ -345,7 +348,7 @@ func (tr *translator) removedBlock(b *hcl.Block) {
 			tr.diags.Add(diag.Duplicate.As("Duplicate lifecycle block").Error(inner.DefRange, "This removed block already has a lifecycle block at %s. Merge the two.", content.Blocks[0].DefRange))
 			continue
 		}
-		life, diags := syntax.Strict(inner.Body, lifecycleSchema, nil)
+		life, diags := syntax.Strict(inner.Body, lifecycleSchema(), nil)
 		tr.hcl(diags)
 		if attr := life.Attributes["destroy"]; attr != nil {
 			v, diags := attr.Expr.Value(nil)

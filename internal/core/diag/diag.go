@@ -258,13 +258,19 @@ func (d Diagnostic) String() string {
 	return text
 }
 
-// borrowed are the kinds of what the hcl library finds, which has phrases and no codes.
-var borrowed = map[string]Code{
-	"Unsupported argument":           Unsupported,
-	"Unsupported block type":         Unsupported,
-	"Missing required argument":      Missing,
-	"Unsupported attribute":          NoAttribute,
-	"Incorrect attribute value type": Unsuitable,
+// borrowed is the kind of what the hcl library finds, which has phrases and no codes.
+func borrowed(summary string) (kind Code, ok bool) {
+	switch summary {
+	case "Unsupported argument", "Unsupported block type":
+		return Unsupported, true
+	case "Missing required argument":
+		return Missing, true
+	case "Unsupported attribute":
+		return NoAttribute, true
+	case "Incorrect attribute value type":
+		return Unsuitable, true
+	}
+	return Code{}, false
 }
 
 // FromHCL converts diagnostics of the hcl library. The code is the kind of those that
@@ -280,7 +286,7 @@ func FromHCL(c Code, diags hcl.Diagnostics) List {
 			l.Add(own)
 			continue
 		}
-		kind, ok := borrowed[d.Summary]
+		kind, ok := borrowed(d.Summary)
 		if !ok {
 			kind = c
 		}

@@ -56,13 +56,15 @@ func (h *host) metas(p *program.Program) diag.List {
 
 // listed is what references to a list resource see before it was asked: how many objects
 // there are, nobody knows.
-var listed = cty.UnknownVal(cty.Object(map[string]cty.Type{"data": cty.DynamicPseudoType}))
+func listed() cty.Value {
+	return cty.UnknownVal(cty.Object(map[string]cty.Type{"data": cty.DynamicPseudoType}))
+}
 
 // found checks the path that a reference to a list resource has: first to an object in
 // data, then within that.
 func found(ref *program.Ref, schemas *provider.Schemas) diag.List {
 	ty := schemas.Found(ref.Resource.Name.Type)
-	if diags := attribute(ref.Rest, listed); len(diags) > 0 || len(ref.Rest) < 3 || ty == cty.NilType {
+	if diags := attribute(ref.Rest, listed()); len(diags) > 0 || len(ref.Rest) < 3 || ty == cty.NilType {
 		return diags
 	}
 	if _, ok := ref.Rest[1].(hcl.TraverseIndex); !ok {

@@ -218,7 +218,7 @@ func (h *host) Resource(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
 	case addr.Ephemeral:
 		result = result.Mark(value.Ephemeral)
 	case addr.List:
-		result = listed
+		result = listed()
 	}
 	if ok && fits {
 		running, diags := h.Pool.Bare(use.Provider)

@@ -96,10 +96,20 @@ func unique(names []string) []string {
 }
 
 // labels are how many labels the blocks have that others may refer to, or that can be left out.
-var labels = map[string]int{"resource": 2, "data": 2, "ephemeral": 2, "module": 1, "output": 1, "variable": 1, "check": 1, "locals": 0}
+func labels(typ string) (n int, known bool) {
+	switch typ {
+	case "resource", "data", "ephemeral":
+		return 2, true
+	case "module", "output", "variable", "check":
+		return 1, true
+	case "locals":
+		return 0, true
+	}
+	return 0, false
+}
 
 func (f *Facts) block(b *hclsyntax.Block) bool {
-	n, known := labels[b.Type]
+	n, known := labels(b.Type)
 	if known && len(b.Labels) != n {
 		return false
 	}
@@ -197,8 +207,10 @@ func (f *Facts) node(n hclsyntax.Node) hcl.Diagnostics {
 	return nil
 }
 
-// longer are the roots before which the name of something begins with another part.
-var longer = map[string]bool{"data": true, "ephemeral": true, "action": true, "list": true}
+// longer reports whether the name of something has another part behind the root.
+func longer(root string) bool {
+	return root == "data" || root == "ephemeral" || root == "action" || root == "list"
+}
 
 // names are the first parts of a traversal.
 func names(t hcl.Traversal) (parts []string) {
@@ -224,7 +236,7 @@ func (f *Facts) refer(t hcl.Traversal) {
 		parts = parts[1:]
 	}
 	n := 2
-	if len(parts) > 0 && longer[parts[0]] {
+	if len(parts) > 0 && longer(parts[0]) {
 		n = 3
 	}
 	if len(parts) >= n {

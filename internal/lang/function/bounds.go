@@ -2,15 +2,14 @@ package function
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	ctyyaml "github.com/zclconf/go-cty-yaml"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/core/value"
 )
 
@@ -96,8 +95,8 @@ func joined(args []cty.Value) float64 {
 	return total
 }
 
-var verb = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[^%a-zA-Z]*[a-zA-Z]`) })
-var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+`) })
+var verb = lazyregexp.New(`%[^%a-zA-Z]*[a-zA-Z]`)
+var digits = lazyregexp.New(`[0-9]+`)
 
 // aliased: in YAML, a few lines can repeat what they have named before, and so on.
 func aliased(args []cty.Value) float64 {
@@ -121,9 +120,9 @@ func width(format cty.Value) (width float64, verbs int) {
 	if format.Type() != cty.String {
 		return 0, 0
 	}
-	for _, v := range verb().FindAllString(format.AsString(), -1) {
+	for _, v := range verb.Get().FindAllString(format.AsString(), -1) {
 		verbs++
-		for _, n := range digits().FindAllString(v, -1) {
+		for _, n := range digits.Get().FindAllString(v, -1) {
 			w, err := strconv.ParseFloat(n, 64)
 			if err == nil {
 				width += w

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
-	"sync"
+
+	"weir.dev/weir/internal/core/lazyregexp"
 )
 
 // A Remote is the address of a package externalinputs of the calling one, and of a
@@ -45,15 +45,15 @@ func (r Remote) String() string {
 }
 
 var (
-	forcedGetter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9]+)::(.+)$`) })
-	secureShell  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([^@:/?]+)@([^:/?]+):/?(.+)$`) })
+	forcedGetter = lazyregexp.New(`^([A-Za-z0-9]+)::(.+)$`)
+	secureShell  = lazyregexp.New(`^([^@:/?]+)@([^:/?]+):/?(.+)$`)
 )
 
 // ParseRemote reads an address in one of the forms that a module source may
 // have when it is neither local nor of a registry.
 func ParseRemote(source string) (Remote, error) {
 	getter, rest := "", source
-	if m := forcedGetter().FindStringSubmatch(source); m != nil {
+	if m := forcedGetter.Get().FindStringSubmatch(source); m != nil {
 		getter, rest = m[1], m[2]
 	}
 	location, subdir := splitSubdir(rest)
@@ -106,7 +106,7 @@ func expand(location, forced string) (getter, full string, err error) {
 		}
 		return "git", withQuery(full), nil
 	}
-	if m := secureShell().FindStringSubmatch(bare); m != nil && (forced == "" || forced == "git") {
+	if m := secureShell.Get().FindStringSubmatch(bare); m != nil && (forced == "" || forced == "git") {
 		return "git", withQuery("ssh://" + m[1] + "@" + m[2] + "/" + m[3]), nil
 	}
 	switch {
@@ -168,7 +168,7 @@ func (r RegistrySource) Package() string {
 // ParseRegistry reads a source that is the address of a module in a registry, in
 // the canonical form.
 func ParseRegistry(source string) (RegistrySource, error) {
-	if kindOf(source) != kindRegistry || registryForm().FindStringSubmatch(source)[1] == "" {
+	if kindOf(source) != kindRegistry || registryForm.Get().FindStringSubmatch(source)[1] == "" {
 		return RegistrySource{}, fmt.Errorf("%q isn't the address of a module in a registry", source)
 	}
 	location, subdir := splitSubdir(source)

@@ -2,11 +2,10 @@ package module
 
 import (
 	"path"
-	"regexp"
 	"strings"
-	"sync"
 
 	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/lazyregexp"
 )
 
 // IsLocal reports whether a module source is a directory relative to the
@@ -25,9 +24,7 @@ const (
 	kindRemote
 )
 
-var registryForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:([0-9A-Za-z.-]+\.[0-9A-Za-z-]+(?::\d+)?|localhost(?::\d+)?)/)?[0-9A-Za-z](?:[0-9A-Za-z_-]*[0-9A-Za-z])?/[0-9A-Za-z](?:[0-9A-Za-z_-]*[0-9A-Za-z])?/[0-9a-z]+(?://.*)?$`)
-})
+var registryForm = lazyregexp.New(`^(?:([0-9A-Za-z.-]+\.[0-9A-Za-z-]+(?::\d+)?|localhost(?::\d+)?)/)?[0-9A-Za-z](?:[0-9A-Za-z_-]*[0-9A-Za-z])?/[0-9A-Za-z](?:[0-9A-Za-z_-]*[0-9A-Za-z])?/[0-9a-z]+(?://.*)?$`)
 
 // hosts that sources name without a scheme.
 var hosts = []string{"github.com/", "bitbucket.org/"}
@@ -44,7 +41,7 @@ func kindOf(source string) kind {
 			return kindRemote
 		}
 	}
-	if registryForm().MatchString(source) {
+	if registryForm.Get().MatchString(source) {
 		return kindRegistry
 	}
 	if _, err := ParseRemote(source); err == nil {
@@ -67,7 +64,7 @@ func Canonical(source string, registry addr.Registry) string {
 		}
 		return "./" + strings.TrimPrefix(clean, "./")
 	case kindRegistry:
-		if registryForm().FindStringSubmatch(source)[1] == "" {
+		if registryForm.Get().FindStringSubmatch(source)[1] == "" {
 			return string(registry) + "/" + source
 		}
 	case kindRemote:

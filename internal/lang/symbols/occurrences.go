@@ -98,13 +98,27 @@ func (o *occurrences) add(t Target, at, whole hcl.Range, definition bool) {
 	o.all = append(o.all, Occurrence{Target: t, Range: at, Definition: definition, Whole: whole})
 }
 
-var declaring = map[string]struct {
-	kind   Kind
-	prefix string
-}{
-	"variable": {Variable, "var."}, "output": {Output, "output."}, "module": {Call, "module."},
-	"resource": {Resource, ""}, "data": {Data, "data."}, "ephemeral": {Temporal, "ephemeral."},
-	"action": {program.KindAction, "action."}, "list": {program.KindList, "list."},
+// declares returns the kind of what a block declares, and the first part of its name.
+func declares(block string) (kind Kind, prefix string, ok bool) {
+	switch block {
+	case "variable":
+		return Variable, "var.", true
+	case "output":
+		return Output, "output.", true
+	case "module":
+		return Call, "module.", true
+	case "resource":
+		return Resource, "", true
+	case "data":
+		return Data, "data.", true
+	case "ephemeral":
+		return Temporal, "ephemeral.", true
+	case "action":
+		return program.KindAction, "action.", true
+	case "list":
+		return program.KindList, "list.", true
+	}
+	return "", "", false
 }
 
 // whole is a block from its type to its closing brace.
@@ -117,9 +131,9 @@ func whole(b *hcl.Block) hcl.Range {
 
 // block adds what a block declares, and the addresses in it that no expression has.
 func (o *occurrences) block(b *hcl.Block) {
-	if as, ok := declaring[b.Type]; ok {
+	if kind, prefix, ok := declares(b.Type); ok {
 		last := len(b.Labels) - 1
-		o.add(Target{Kind: as.kind, Name: as.prefix + strings.Join(b.Labels, ".")}, b.LabelRanges[last], whole(b), true)
+		o.add(Target{Kind: kind, Name: prefix + strings.Join(b.Labels, ".")}, b.LabelRanges[last], whole(b), true)
 	}
 	attrs, blocks := inside(b.Body)
 	switch b.Type {
@@ -234,11 +248,11 @@ func (o *occurrences) address(at hcl.Range) {
 func (o *occurrences) resource(through []string, w []word, at hcl.Range) {
 	kind, prefix := Resource, ""
 	if len(w) >= 3 {
-		switch as, ok := declaring[w[0].text]; {
+		switch k, p, ok := declares(w[0].text); {
 		case w[0].text == "resource":
 			w = w[1:]
-		case ok && as.kind != Variable && as.kind != Output && as.kind != Call:
-			kind, prefix, w = as.kind, as.prefix, w[1:]
+		case ok && k != Variable && k != Output && k != Call:
+			kind, prefix, w = k, p, w[1:]
 		}
 	}
 	if len(w) >= 2 {

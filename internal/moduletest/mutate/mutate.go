@@ -99,11 +99,11 @@ func (e *editor) part(expr hclsyntax.Expression) hclsyntax.Expression {
 			return &swapped
 		})
 	case *hclsyntax.BinaryOpExpr:
-		other, ok := operators[x.Op]
+		other, ok := operators()[x.Op]
 		if !ok {
 			return expr
 		}
-		return e.change(x, fmt.Sprintf("%s becomes %s", signs[x.Op], signs[other]), func() hclsyntax.Expression {
+		return e.change(x, fmt.Sprintf("%s becomes %s", signs()[x.Op], signs()[other]), func() hclsyntax.Expression {
 			changed := *x
 			changed.Op = other
 			return &changed
@@ -171,18 +171,22 @@ func show(v cty.Value) string {
 	return v.AsBigFloat().Text('g', 10)
 }
 
-var operators = map[*hclsyntax.Operation]*hclsyntax.Operation{
-	hclsyntax.OpEqual: hclsyntax.OpNotEqual, hclsyntax.OpNotEqual: hclsyntax.OpEqual,
-	hclsyntax.OpLessThan: hclsyntax.OpLessThanOrEqual, hclsyntax.OpLessThanOrEqual: hclsyntax.OpLessThan,
-	hclsyntax.OpGreaterThan: hclsyntax.OpGreaterThanOrEqual, hclsyntax.OpGreaterThanOrEqual: hclsyntax.OpGreaterThan,
-	hclsyntax.OpLogicalAnd: hclsyntax.OpLogicalOr, hclsyntax.OpLogicalOr: hclsyntax.OpLogicalAnd,
-	hclsyntax.OpAdd: hclsyntax.OpSubtract, hclsyntax.OpSubtract: hclsyntax.OpAdd,
-	hclsyntax.OpMultiply: hclsyntax.OpDivide, hclsyntax.OpDivide: hclsyntax.OpMultiply,
-	hclsyntax.OpModulo: hclsyntax.OpMultiply,
+func operators() map[*hclsyntax.Operation]*hclsyntax.Operation {
+	return map[*hclsyntax.Operation]*hclsyntax.Operation{
+		hclsyntax.OpEqual: hclsyntax.OpNotEqual, hclsyntax.OpNotEqual: hclsyntax.OpEqual,
+		hclsyntax.OpLessThan: hclsyntax.OpLessThanOrEqual, hclsyntax.OpLessThanOrEqual: hclsyntax.OpLessThan,
+		hclsyntax.OpGreaterThan: hclsyntax.OpGreaterThanOrEqual, hclsyntax.OpGreaterThanOrEqual: hclsyntax.OpGreaterThan,
+		hclsyntax.OpLogicalAnd: hclsyntax.OpLogicalOr, hclsyntax.OpLogicalOr: hclsyntax.OpLogicalAnd,
+		hclsyntax.OpAdd: hclsyntax.OpSubtract, hclsyntax.OpSubtract: hclsyntax.OpAdd,
+		hclsyntax.OpMultiply: hclsyntax.OpDivide, hclsyntax.OpDivide: hclsyntax.OpMultiply,
+		hclsyntax.OpModulo: hclsyntax.OpMultiply,
+	}
 }
 
-var signs = map[*hclsyntax.Operation]string{
-	hclsyntax.OpEqual: "==", hclsyntax.OpNotEqual: "!=", hclsyntax.OpLessThan: "<", hclsyntax.OpLessThanOrEqual: "<=",
-	hclsyntax.OpGreaterThan: ">", hclsyntax.OpGreaterThanOrEqual: ">=", hclsyntax.OpLogicalAnd: "&&", hclsyntax.OpLogicalOr: "||",
-	hclsyntax.OpAdd: "+", hclsyntax.OpSubtract: "-", hclsyntax.OpMultiply: "*", hclsyntax.OpDivide: "/", hclsyntax.OpModulo: "%",
+func signs() map[*hclsyntax.Operation]string {
+	return map[*hclsyntax.Operation]string{
+		hclsyntax.OpEqual: "==", hclsyntax.OpNotEqual: "!=", hclsyntax.OpLessThan: "<", hclsyntax.OpLessThanOrEqual: "<=",
+		hclsyntax.OpGreaterThan: ">", hclsyntax.OpGreaterThanOrEqual: ">=", hclsyntax.OpLogicalAnd: "&&", hclsyntax.OpLogicalOr: "||",
+		hclsyntax.OpAdd: "+", hclsyntax.OpSubtract: "-", hclsyntax.OpMultiply: "*", hclsyntax.OpDivide: "/", hclsyntax.OpModulo: "%",
+	}
 }

@@ -16,67 +16,59 @@ import (
 	"weir.dev/weir/internal/lang/syntax"
 )
 
-func attributes(names ...string) []hcl.AttributeSchema {
-	var list []hcl.AttributeSchema
-	for _, name := range names {
-		list = append(list, hcl.AttributeSchema{Name: strings.TrimSuffix(name, "!"), Required: strings.HasSuffix(name, "!")})
-	}
-	return list
+func fileSchema() *hcl.BodySchema {
+	return syntax.Schema(nil, "test", "run:name", "variables", "variable:name", "provider:name", "mock_provider:name", "override_resource", "override_data", "override_module")
 }
 
-func blocks(types ...string) []hcl.BlockHeaderSchema {
-	var list []hcl.BlockHeaderSchema
-	for _, typ := range types {
-		name, label, labelled := strings.Cut(typ, ":")
-		header := hcl.BlockHeaderSchema{Type: name}
-		if labelled {
-			header.LabelNames = []string{label}
-		}
-		list = append(list, header)
-	}
-	return list
+func testSchema() *hcl.BodySchema { return syntax.Schema([]string{"parallel", "skip_cleanup"}) }
+
+func variableSchema() *hcl.BodySchema {
+	return syntax.Schema([]string{"type", "default", "description", "sensitive", "ephemeral", "nullable", "deprecated", "const"}, "validation")
 }
 
-var overrideBlocks = []string{"override_resource", "override_data", "override_module"}
+func providerSchema() *hcl.BodySchema { return syntax.Schema([]string{"alias", "for_each", "version"}) }
 
-var (
-	fileSchema     = &hcl.BodySchema{Blocks: blocks(append([]string{"test", "run:name", "variables", "variable:name", "provider:name", "mock_provider:name"}, overrideBlocks...)...)}
-	testSchema     = &hcl.BodySchema{Attributes: attributes("parallel", "skip_cleanup")}
-	variableSchema = &hcl.BodySchema{Attributes: attributes("type", "default", "description", "sensitive", "ephemeral", "nullable", "deprecated", "const"), Blocks: blocks("validation")}
-	providerSchema = &hcl.BodySchema{Attributes: attributes("alias", "for_each", "version")}
-	mockSchema     = &hcl.BodySchema{
-		Attributes: attributes("alias", "for_each", "source", "override_during"),
-		Blocks:     blocks("mock_resource:type", "mock_data:type", "override_resource", "override_data"),
-	}
-	mockFileSchema = &hcl.BodySchema{Blocks: blocks("mock_resource:type", "mock_data:type", "override_resource", "override_data")}
-	mockedSchema   = &hcl.BodySchema{Attributes: attributes("defaults", "override_during")}
-	runSchema      = &hcl.BodySchema{
-		Attributes: attributes("command", "providers", "expect_failures", "state_key", "parallel", "skip_cleanup"),
-		Blocks:     blocks(append([]string{"plan_options", "assert", "variables", "module", "backend:type"}, overrideBlocks...)...),
-	}
-	optionsSchema = &hcl.BodySchema{Attributes: attributes("mode", "refresh", "replace", "target")}
-	moduleSchema  = &hcl.BodySchema{Attributes: attributes("source!", "version")}
-	assertSchema  = &hcl.BodySchema{Attributes: attributes("condition!", "error_message!")}
-)
+func mockSchema() *hcl.BodySchema {
+	return syntax.Schema([]string{"alias", "for_each", "source", "override_during"}, "mock_resource:type", "mock_data:type", "override_resource", "override_data")
+}
+
+func mockFileSchema() *hcl.BodySchema {
+	return syntax.Schema(nil, "mock_resource:type", "mock_data:type", "override_resource", "override_data")
+}
+
+func mockedSchema() *hcl.BodySchema { return syntax.Schema([]string{"defaults", "override_during"}) }
+
+func runSchema() *hcl.BodySchema {
+	return syntax.Schema([]string{"command", "providers", "expect_failures", "state_key", "parallel", "skip_cleanup"},
+		"plan_options", "assert", "variables", "module", "backend:type", "override_resource", "override_data", "override_module")
+}
+
+func optionsSchema() *hcl.BodySchema {
+	return syntax.Schema([]string{"mode", "refresh", "replace", "target"})
+}
+
+func moduleSchema() *hcl.BodySchema { return syntax.Schema([]string{"source!", "version"}) }
+
+func assertSchema() *hcl.BodySchema { return syntax.Schema([]string{"condition!", "error_message!"}) }
 
 // overrideSchema is that of an override block, whose values have the given name.
 func overrideSchema(values string) *hcl.BodySchema {
-	return &hcl.BodySchema{Attributes: attributes("target!", values, "override_during")}
+	return syntax.Schema([]string{"target!", values, "override_during"})
 }
 
 // Schemas returns the schema of each block of a test file, for the language reference. A nested
 // block has the name of its parent in front. The first one is the file's own.
 func Schemas() (file *hcl.BodySchema, blocks map[string]*hcl.BodySchema) {
-	return fileSchema, map[string]*hcl.BodySchema{
-		"test":              testSchema,
-		"variable":          variableSchema,
-		"provider":          providerSchema,
-		"mock_provider":     mockSchema,
-		"mock_resource":     mockedSchema,
-		"run":               runSchema,
-		"run.plan_options":  optionsSchema,
-		"run.module":        moduleSchema,
-		"run.assert":        assertSchema,
+	return fileSchema(), map[string]*hcl.BodySchema{
+		"test":              testSchema(),
+		"variable":          variableSchema(),
+		"provider":          providerSchema(),
+		"mock_provider":     mockSchema(),
+		"mock_resource":     mockedSchema(),
+		"run":               runSchema(),
+		"run.plan_options":  optionsSchema(),
+		"run.module":        moduleSchema(),
+		"run.assert":        assertSchema(),
 		"override_resource": overrideSchema("values"),
 		"override_data":     overrideSchema("values"),
 		"override_module":   overrideSchema("outputs"),
@@ -95,7 +87,7 @@ type reader struct {
 func decode(source *syntax.File, d dialect.Dialect) (*File, diag.List) {
 	r := &reader{dialect: d, source: source}
 	f := &File{Source: source}
-	content := r.content(source.Body, fileSchema)
+	content := r.content(source.Body, fileSchema())
 	var test, variables *hcl.Block
 	for _, b := range content.Blocks {
 		switch b.Type {
@@ -141,7 +133,7 @@ func decode(source *syntax.File, d dialect.Dialect) (*File, diag.List) {
 func (r *reader) says(blocks hcl.Blocks, run *Run, argument string) bool {
 	for _, b := range blocks {
 		if b.Type == "run" && b.DefRange == run.Range {
-			content, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: attributes(argument)})
+			content, _, _ := b.Body.PartialContent(syntax.Schema([]string{argument}))
 			return content.Attributes[argument] != nil
 		}
 	}
@@ -171,7 +163,7 @@ func (r *reader) once(b *hcl.Block, first **hcl.Block) bool {
 }
 
 func (r *reader) test(f *File, b *hcl.Block) {
-	attrs := r.content(b.Body, testSchema).Attributes
+	attrs := r.content(b.Body, testSchema()).Attributes
 	r.flag(attrs["parallel"], &f.Parallel)
 	r.experimental(attrs["skip_cleanup"])
 }
@@ -198,7 +190,7 @@ func (r *reader) variable(b *hcl.Block) *Variable {
 		return nil
 	}
 	v := &Variable{Name: b.Labels[0], Range: b.DefRange}
-	attrs := r.content(b.Body, variableSchema).Attributes
+	attrs := r.content(b.Body, variableSchema()).Attributes
 	if attr := attrs["type"]; attr != nil {
 		v.Type = attr.Expr
 	}
@@ -225,7 +217,7 @@ func (r *reader) addProvider(f *File, b *hcl.Block) {
 	}
 	var attrs hcl.Attributes
 	if b.Type == "mock_provider" {
-		content := r.content(b.Body, mockSchema)
+		content := r.content(b.Body, mockSchema())
 		attrs = content.Attributes
 		p.Mock = &Mock{During: r.during(attrs["override_during"])}
 		if attr := attrs["source"]; attr != nil {
@@ -235,7 +227,7 @@ func (r *reader) addProvider(f *File, b *hcl.Block) {
 			r.mocking(p.Mock, inner)
 		}
 	} else {
-		content, rest, hd := syntax.Split(b.Body, providerSchema)
+		content, rest, hd := syntax.Split(b.Body, providerSchema())
 		r.hcl(hd)
 		attrs, p.Config = content.Attributes, rest
 	}
@@ -266,7 +258,7 @@ func (r *reader) mocking(m *Mock, b *hcl.Block) {
 		return
 	}
 	res := &Mocked{Mode: modeOf(b.Type), Type: b.Labels[0], Range: b.DefRange}
-	attrs := r.content(b.Body, mockedSchema).Attributes
+	attrs := r.content(b.Body, mockedSchema()).Attributes
 	res.During = r.during(attrs["override_during"])
 	if attr := attrs["defaults"]; attr != nil {
 		res.Defaults = attr.Expr

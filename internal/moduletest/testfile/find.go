@@ -149,7 +149,7 @@ func (m *Mock) read(files module.Files, dir string, d dialect.Dialect) diag.List
 		}
 		r := reader{dialect: d, source: parsed}
 		more2 := Mock{}
-		content := r.content(parsed.Body, mockFileSchema)
+		content := r.content(parsed.Body, mockFileSchema())
 		for _, b := range content.Blocks {
 			r.mocking(&more2, b)
 		}

@@ -21,7 +21,7 @@ func (r *reader) addRun(f *File, b *hcl.Block) {
 	}
 	f.Runs = append(f.Runs, run)
 
-	content := r.content(b.Body, runSchema)
+	content := r.content(b.Body, runSchema())
 	attrs := content.Attributes
 	if attr := attrs["command"]; attr != nil {
 		switch hcl.ExprAsKeyword(attr.Expr) {
@@ -75,7 +75,7 @@ func (r *reader) addRun(f *File, b *hcl.Block) {
 }
 
 func (r *reader) options(run *Run, b *hcl.Block) {
-	attrs := r.content(b.Body, optionsSchema).Attributes
+	attrs := r.content(b.Body, optionsSchema()).Attributes
 	if attr := attrs["mode"]; attr != nil {
 		switch hcl.ExprAsKeyword(attr.Expr) {
 		case "refresh-only":
@@ -100,7 +100,7 @@ func (r *reader) options(run *Run, b *hcl.Block) {
 }
 
 func (r *reader) assert(run *Run, b *hcl.Block) {
-	attrs := r.content(b.Body, assertSchema).Attributes
+	attrs := r.content(b.Body, assertSchema()).Attributes
 	a := &Assert{Range: b.DefRange}
 	if attr := attrs["condition"]; attr != nil {
 		a.Condition = attr.Expr
@@ -114,7 +114,7 @@ func (r *reader) assert(run *Run, b *hcl.Block) {
 }
 
 func (r *reader) module(run *Run, b *hcl.Block) {
-	attrs := r.content(b.Body, moduleSchema).Attributes
+	attrs := r.content(b.Body, moduleSchema()).Attributes
 	m := &Module{}
 	if attr := attrs["source"]; attr != nil {
 		m.Source, m.Range = r.text(attr), attr.Expr.Range()

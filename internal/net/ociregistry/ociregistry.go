@@ -17,11 +17,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/net/sameorigin"
 )
 
@@ -37,24 +37,19 @@ type Repository struct{ Registry, Name string }
 
 func (r Repository) String() string { return r.Registry + "/" + r.Name }
 
-// The forms of names. They are compiled when they are asked for, which most commands
-// don't.
+// The forms of names.
 var (
-	repositoryName = later(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$`)
-	tagName        = later(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
-	parameter      = later(`([a-zA-Z]+)="([^"]*)"`)
+	repositoryName = lazyregexp.New(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$`)
+	tagName        = lazyregexp.New(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
+	parameter      = lazyregexp.New(`([a-zA-Z]+)="([^"]*)"`)
 )
-
-func later(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
 
 // Check rejects names that no registry has.
 func (r Repository) Check() error {
 	switch {
 	case r.Registry == "" || strings.ContainsAny(r.Registry, "/@?#"):
 		return fmt.Errorf("%q isn't the host of a registry", r.Registry)
-	case !repositoryName().MatchString(r.Name):
+	case !repositoryName.Get().MatchString(r.Name):
 		return fmt.Errorf("%q isn't the name of a repository: it has small letters, digits and - _ . between slashes", r.Name)
 	}
 	return nil
@@ -62,7 +57,7 @@ func (r Repository) Check() error {
 
 // CheckTag rejects tags that no registry has.
 func CheckTag(tag string) error {
-	if !tagName().MatchString(tag) {
+	if !tagName.Get().MatchString(tag) {
 		return fmt.Errorf("%q isn't a tag: it has up to 128 letters, digits and _ . -", tag)
 	}
 	return nil
@@ -296,7 +291,7 @@ func (c *Client) authorize(ctx context.Context, from Repository, asked []string)
 			header = "Bearer " + login.Token
 		case strings.EqualFold(scheme, "Bearer"):
 			told := map[string]string{}
-			for _, m := range parameter().FindAllStringSubmatch(rest, -1) {
+			for _, m := range parameter.Get().FindAllStringSubmatch(rest, -1) {
 				told[strings.ToLower(m[1])] = m[2]
 			}
 			token, err := c.token(ctx, from, told, login)

@@ -78,9 +78,6 @@ func (t *typeTable) EncodeMsgpack(e *msgpack.Encoder) error { return e.Encode(t.
 // DecodeMsgpack implements msgpack.CustomDecoder.
 func (t *typeTable) DecodeMsgpack(d *msgpack.Decoder) error { return d.Decode(&t.list) }
 
-// null is a null of any type.
-var null = []byte{msgpcode.Nil}
-
 // encode writes a value.
 func (t *typeTable) encode(v cty.Value, at hint) (valueRecord, error) {
 	var r valueRecord
@@ -93,7 +90,7 @@ func (t *typeTable) encode(v cty.Value, at hint) (valueRecord, error) {
 		return r, err
 	}
 	if bare.IsNull() {
-		r.Bytes = null
+		r.Bytes = []byte{msgpcode.Nil}
 	} else if r.Bytes, err = ctymsgpack.Marshal(bare, bare.Type()); err != nil {
 		return r, err
 	}

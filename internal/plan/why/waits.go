@@ -110,12 +110,14 @@ func (e *explainer) rule(id execgraph.ID, other before) (edges.Edge, Chain) {
 	var chain Chain
 	for n := range edge.References {
 		hop := &edge.References[n]
-		chain = append(chain, Link{Kind: kinds[hop.Kind], Subject: hop.To, Range: hop.Range.Ptr()})
+		chain = append(chain, Link{Kind: kinds()[hop.Kind], Subject: hop.To, Range: hop.Range.Ptr()})
 	}
 	return edge, chain
 }
 
 // kinds are the links that references make.
-var kinds = map[program.RefKind]Kind{
-	program.RefResource: Change, program.RefLocal: Local, program.RefVariable: Variable, program.RefCall: Output, program.RefOutput: Output,
+func kinds() map[program.RefKind]Kind {
+	return map[program.RefKind]Kind{
+		program.RefResource: Change, program.RefLocal: Local, program.RefVariable: Variable, program.RefCall: Output, program.RefOutput: Output,
+	}
 }

@@ -10,13 +10,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"sync"
 
 	"github.com/apparentlymart/go-versions/versions"
 
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/provider/version"
 )
 
@@ -145,9 +145,7 @@ func (in *installer) copyPackage(ctx context.Context, p addr.Provider, v version
 	return diags
 }
 
-var packageForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^terraform-provider-(.+)_([0-9][^_]*)_([a-z0-9]+_[a-z0-9]+)\.zip$`)
-})
+var packageForm = lazyregexp.New(`^terraform-provider-(.+)_([0-9][^_]*)_([a-z0-9]+_[a-z0-9]+)\.zip$`)
 
 // archiveIndex is what a network mirror reports one package.
 type archiveIndex struct {
@@ -165,7 +163,7 @@ func writeIndexes(dir string) error {
 	byDir := map[string]map[string]map[string]archiveIndex{} // by directory, version and platform
 	for _, path := range archives {
 		at, name := filepath.Split(path)
-		m := packageForm().FindStringSubmatch(name)
+		m := packageForm.Get().FindStringSubmatch(name)
 		if m == nil || m[1] != filepath.Base(at) {
 			continue
 		}

@@ -3,13 +3,12 @@ package install
 import (
 	"context"
 	"maps"
-	"regexp"
 	"slices"
-	"sync"
 
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/provider/lockfile"
 	"weir.dev/weir/internal/sys/durable"
 )
@@ -24,13 +23,13 @@ type Change struct {
 	Hashes bool
 }
 
-var platformForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+_[a-z0-9]+$`) })
+var platformForm = lazyregexp.New(`^[a-z0-9]+_[a-z0-9]+$`)
 
 // CheckPlatforms reports names of platforms that can't be any.
 func CheckPlatforms(platforms []string) diag.List {
 	var diags diag.List
 	for _, p := range platforms {
-		if !platformForm().MatchString(p) {
+		if !platformForm.Get().MatchString(p) {
 			diags.Add(BadInstallation.As("Invalid target platform").New(diag.Error, "The string %q given in the -platform option is not a valid target platform: it must be an operating system and an architecture, as in linux_amd64.", p))
 		}
 	}

@@ -54,29 +54,33 @@ type client struct {
 	functionsErr  error
 }
 
-// repeatable are the calls that change nothing. Those under way when a process
+// repeatable reports whether a call changes nothing. Those under way when a process
 // ended are made once more, one after the other, so that only the one that
 // ends processes fails.
-var repeatable = map[string]bool{
-	tfplugin6.Provider_GetProviderSchema_FullMethodName:               true,
-	tfplugin6.Provider_GetResourceIdentitySchemas_FullMethodName:      true,
-	tfplugin6.Provider_GetFunctions_FullMethodName:                    true,
-	tfplugin6.Provider_ValidateProviderConfig_FullMethodName:          true,
-	tfplugin6.Provider_ValidateResourceConfig_FullMethodName:          true,
-	tfplugin6.Provider_ValidateDataResourceConfig_FullMethodName:      true,
-	tfplugin6.Provider_ValidateEphemeralResourceConfig_FullMethodName: true,
-	tfplugin6.Provider_ValidateActionConfig_FullMethodName:            true,
-	tfplugin6.Provider_ValidateListResourceConfig_FullMethodName:      true,
-	tfplugin6.Provider_PlanAction_FullMethodName:                      true,
-	tfplugin6.Provider_UpgradeResourceState_FullMethodName:            true,
-	tfplugin6.Provider_UpgradeResourceIdentity_FullMethodName:         true,
-	tfplugin6.Provider_ReadResource_FullMethodName:                    true,
-	tfplugin6.Provider_PlanResourceChange_FullMethodName:              true,
-	tfplugin6.Provider_ImportResourceState_FullMethodName:             true,
-	tfplugin6.Provider_MoveResourceState_FullMethodName:               true,
-	tfplugin6.Provider_GenerateResourceConfig_FullMethodName:          true,
-	tfplugin6.Provider_ReadDataSource_FullMethodName:                  true,
-	tfplugin6.Provider_CallFunction_FullMethodName:                    true,
+func repeatable(method string) bool {
+	switch method {
+	case tfplugin6.Provider_GetProviderSchema_FullMethodName,
+		tfplugin6.Provider_GetResourceIdentitySchemas_FullMethodName,
+		tfplugin6.Provider_GetFunctions_FullMethodName,
+		tfplugin6.Provider_ValidateProviderConfig_FullMethodName,
+		tfplugin6.Provider_ValidateResourceConfig_FullMethodName,
+		tfplugin6.Provider_ValidateDataResourceConfig_FullMethodName,
+		tfplugin6.Provider_ValidateEphemeralResourceConfig_FullMethodName,
+		tfplugin6.Provider_ValidateActionConfig_FullMethodName,
+		tfplugin6.Provider_ValidateListResourceConfig_FullMethodName,
+		tfplugin6.Provider_PlanAction_FullMethodName,
+		tfplugin6.Provider_UpgradeResourceState_FullMethodName,
+		tfplugin6.Provider_UpgradeResourceIdentity_FullMethodName,
+		tfplugin6.Provider_ReadResource_FullMethodName,
+		tfplugin6.Provider_PlanResourceChange_FullMethodName,
+		tfplugin6.Provider_ImportResourceState_FullMethodName,
+		tfplugin6.Provider_MoveResourceState_FullMethodName,
+		tfplugin6.Provider_GenerateResourceConfig_FullMethodName,
+		tfplugin6.Provider_ReadDataSource_FullMethodName,
+		tfplugin6.Provider_CallFunction_FullMethodName:
+		return true
+	}
+	return false
 }
 
 func (c *client) use(conn grpc.ClientConnInterface) {

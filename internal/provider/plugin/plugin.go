@@ -156,7 +156,7 @@ func (c *client) reattach(r *Reattach) error {
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, addr.Network(), addr.String())
 		}),
-		callSizes)
+		callSizes())
 	if err != nil {
 		return err
 	}
@@ -165,8 +165,9 @@ func (c *client) reattach(r *Reattach) error {
 	return nil
 }
 
-var callSizes = grpc.WithDefaultCallOptions(
-	grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage))
+func callSizes() grpc.DialOption {
+	return grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage))
+}
 
 // launch starts the process and waits until it serves, or until ctx ends.
 func launch(ctx context.Context, command Command) (*incarnation, error) {
@@ -177,7 +178,7 @@ func launch(ctx context.Context, command Command) (*incarnation, error) {
 	served, err := p.start(ctx)
 	var conn *grpc.ClientConn
 	if err == nil {
-		conn, err = served.Dial(p.identity, callSizes, grpc.WithStatsHandler(watcher{}))
+		conn, err = served.Dial(p.identity, callSizes(), grpc.WithStatsHandler(watcher{}))
 	}
 	if err != nil {
 		p.abandon()

@@ -107,7 +107,7 @@ func (l *supervisor) begin(ctx context.Context) error {
 func (l *supervisor) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
 	err := l.call(ctx, method, args, reply, opts...)
 	var ended *crash
-	if !repeatable[method] || !errors.As(err, &ended) {
+	if !repeatable(method) || !errors.As(err, &ended) {
 		return err
 	}
 	select {

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -24,41 +25,32 @@ func speak(conn grpc.ClientConnInterface, protocol int) grpc.ClientConnInterface
 // contracts to that.
 type conn5 struct{ conn grpc.ClientConnInterface }
 
-// renamed5 has the methods of protocol 6 that are called otherwise in 5.
-var renamed5 = map[string]string{
-	"GetProviderSchema":          "GetSchema",
-	"ValidateProviderConfig":     "PrepareProviderConfig",
-	"ValidateResourceConfig":     "ValidateResourceTypeConfig",
-	"ValidateDataResourceConfig": "ValidateDataSourceConfig",
-	"ConfigureProvider":          "Configure",
-	"StopProvider":               "Stop",
+// method5 is the full name of a method of protocol 6 in protocol 5. Methods of other services,
+// which both protocols have, keep their names.
+func method5(full string) string {
+	name, ok := strings.CutPrefix(full, "/"+tfplugin6.Provider_ServiceDesc.ServiceName+"/")
+	if !ok {
+		return full
+	}
+	switch name {
+	case "GetProviderSchema":
+		name = "GetSchema"
+	case "ValidateProviderConfig":
+		name = "PrepareProviderConfig"
+	case "ValidateResourceConfig":
+		name = "ValidateResourceTypeConfig"
+	case "ValidateDataResourceConfig":
+		name = "ValidateDataSourceConfig"
+	case "ConfigureProvider":
+		name = "Configure"
+	case "StopProvider":
+		name = "Stop"
+	}
+	return "/tfplugin5.Provider/" + name
 }
 
-// methods5 has the full names of all methods, by those of protocol 6.
-var methods5 = func() map[string]string {
-	desc := tfplugin6.Provider_ServiceDesc
-	methods := make(map[string]string)
-	add := func(name string) {
-		old := name
-		if r, ok := renamed5[name]; ok {
-			old = r
-		}
-		methods["/"+desc.ServiceName+"/"+name] = "/tfplugin5.Provider/" + old
-	}
-	for _, m := range desc.Methods {
-		add(m.MethodName)
-	}
-	for _, s := range desc.Streams {
-		add(s.StreamName)
-	}
-	return methods
-}()
-
 func (c conn5) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
-	if old, ok := methods5[method]; ok {
-		method = old // others are of services that both protocols have
-	}
-	if err := c.conn.Invoke(ctx, method, args, reply, opts...); err != nil {
+	if err := c.conn.Invoke(ctx, method5(method), args, reply, opts...); err != nil {
 		return err
 	}
 	if r, ok := reply.(*tfplugin6.GetProviderSchema_Response); ok {
@@ -68,7 +60,7 @@ func (c conn5) Invoke(ctx context.Context, method string, args, reply any, opts 
 }
 
 func (c conn5) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	return c.conn.NewStream(ctx, desc, methods5[method], opts...)
+	return c.conn.NewStream(ctx, desc, method5(method), opts...)
 }
 
 // The numbers that protocol 5 has for these fields of an attribute. Protocol

@@ -26,9 +26,9 @@ func TestProtocolsDiffer(t *testing.T) {
 	for i := range six.Len() {
 		m := six.Get(i)
 		full := fmt.Sprintf("/tfplugin6.Provider/%s", m.Name())
-		old := five.ByName(protoreflect.Name(strings.TrimPrefix(methods5[full], "/tfplugin5.Provider/")))
+		old := five.ByName(protoreflect.Name(strings.TrimPrefix(method5(full), "/tfplugin5.Provider/")))
 		if old == nil {
-			t.Errorf("%s has no counterpart %q", full, methods5[full])
+			t.Errorf("%s has no counterpart %q", full, method5(full))
 			continue
 		}
 		got = compareMessages(got, seen, old.Input(), m.Input())

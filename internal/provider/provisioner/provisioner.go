@@ -32,7 +32,9 @@ type Place struct {
 	Connection cty.Value
 }
 
-var kinds = map[string]Provisioner{"local-exec": localExec{}, "file": file{}, "remote-exec": remoteExec{}}
+func kinds() map[string]Provisioner {
+	return map[string]Provisioner{"local-exec": localExec{}, "file": file{}, "remote-exec": remoteExec{}}
+}
 
 // Check says what is wrong with a configuration beside its types. It need not be known.
 func Check(kind Provisioner, config cty.Value) error {
@@ -47,7 +49,7 @@ func Check(kind Provisioner, config cty.Value) error {
 func Connects(typ string) bool { return typ == "file" || typ == "remote-exec" }
 
 // Find returns the provisioner of a type, or nil.
-func Find(typ string) Provisioner { return kinds[typ] }
+func Find(typ string) Provisioner { return kinds()[typ] }
 
 // Types lists the provisioners there are.
-func Types() []string { return slices.Sorted(maps.Keys(kinds)) }
+func Types() []string { return slices.Sorted(maps.Keys(kinds())) }

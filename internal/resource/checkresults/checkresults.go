@@ -129,10 +129,20 @@ func (c *Set) Known(s Subject) bool {
 	return o != nil && o.left <= 0 && o.Status != string(eval.Unknown)
 }
 
-var severity = map[string]int{string(eval.Pass): 0, string(eval.Unknown): 1, string(eval.Fail): 2, string(eval.Failed): 3}
+func severity(status string) int {
+	switch status {
+	case string(eval.Unknown):
+		return 1
+	case string(eval.Fail):
+		return 2
+	case string(eval.Failed):
+		return 3
+	}
+	return 0
+}
 
 func worse(a, b string) string {
-	if severity[b] > severity[a] {
+	if severity(b) > severity(a) {
 		return b
 	}
 	return a

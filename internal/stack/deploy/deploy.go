@@ -137,51 +137,49 @@ var fileSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "publish_output", LabelNames: []string{"name"}},
 }}
 
-func attributes(names ...string) *hcl.BodySchema {
-	s := &hcl.BodySchema{}
-	for _, name := range names {
-		short := strings.TrimSuffix(name, "!")
-		s.Attributes = append(s.Attributes, hcl.AttributeSchema{Name: short, Required: short != name})
-	}
-	return s
+func deploymentSchema() *hcl.BodySchema {
+	return syntax.Schema([]string{"inputs", "variables", "destroy", "deployment_group", "import"})
 }
 
-var (
-	deploymentSchema = attributes("inputs", "variables", "destroy", "deployment_group", "import")
-	groupSchema      = attributes("auto_approve_checks", "deployments")
-	ruleSchema       = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "check"}}}
-	checkSchema      = attributes("condition!", "reason", "error_message")
-	tokenSchema      = attributes("audience!")
-	storeSchema      = attributes("id", "name", "category")
-	upstreamSchema   = attributes("type!", "source!")
-	publishSchema    = attributes("value!", "description")
-)
+func groupSchema() *hcl.BodySchema {
+	return syntax.Schema([]string{"auto_approve_checks", "deployments"})
+}
+
+func ruleSchema() *hcl.BodySchema { return syntax.Schema(nil, "check") }
+
+func checkSchema() *hcl.BodySchema {
+	return syntax.Schema([]string{"condition!", "reason", "error_message"})
+}
+
+func tokenSchema() *hcl.BodySchema    { return syntax.Schema([]string{"audience!"}) }
+func storeSchema() *hcl.BodySchema    { return syntax.Schema([]string{"id", "name", "category"}) }
+func upstreamSchema() *hcl.BodySchema { return syntax.Schema([]string{"type!", "source!"}) }
+func publishSchema() *hcl.BodySchema  { return syntax.Schema([]string{"value!", "description"}) }
 
 // Schemas returns the schema of a file with deployments, and that of each block, for the language
 // reference.
 func Schemas() (file *hcl.BodySchema, blocks map[string]*hcl.BodySchema) {
 	return fileSchema, map[string]*hcl.BodySchema{
-		"deployment":              deploymentSchema,
-		"deployment_group":        groupSchema,
-		"deployment_auto_approve": ruleSchema,
-		"orchestrate":             ruleSchema,
-		"rule.check":              checkSchema,
-		"identity_token":          tokenSchema,
-		"store":                   storeSchema,
-		"upstream_input":          upstreamSchema,
-		"publish_output":          publishSchema,
+		"deployment":              deploymentSchema(),
+		"deployment_group":        groupSchema(),
+		"deployment_auto_approve": ruleSchema(),
+		"orchestrate":             ruleSchema(),
+		"rule.check":              checkSchema(),
+		"identity_token":          tokenSchema(),
+		"store":                   storeSchema(),
+		"upstream_input":          upstreamSchema(),
+		"publish_output":          publishSchema(),
 	}
 }
 
-// Anything that is written where it isn't expected, and what to do instead.
-var (
-	misplaced = map[string]string{
+// misplaced has what belongs into other files.
+func misplaced() map[string]string {
+	return map[string]string{
 		"component": inComponents, "stack": inComponents, "provider": inComponents, "required_providers": inComponents,
 		"variable": inComponents, "output": inComponents, "removed": inComponents,
 		"terraform": inSettings, "backend": inSettings, "encryption": inSettings,
 	}
-	instead = map[string]string{"for_each": oneEach, "count": oneEach}
-)
+}
 
 const (
 	inComponents = "It belongs into a file that ends in .tfcomponent.hcl."
@@ -273,7 +271,7 @@ func (r *reader) hcl(diags hcl.Diagnostics) {
 }
 
 func (r *reader) file(f *syntax.File) {
-	content, problems := syntax.Strict(f.Body, fileSchema, misplaced)
+	content, problems := syntax.Strict(f.Body, fileSchema, misplaced())
 	r.hcl(problems)
 	for _, b := range content.Blocks {
 		if b.Type == "locals" {
@@ -308,7 +306,7 @@ func words(typ string) string { return strings.ReplaceAll(typ, "_", " ") }
 
 // content reads a body that may have nothing but what the schema names.
 func (r *reader) content(b hcl.Body, schema *hcl.BodySchema) (*hcl.BodyContent, bool) {
-	content, problems := syntax.Strict(b, schema, instead)
+	content, problems := syntax.Strict(b, schema, map[string]string{"for_each": oneEach, "count": oneEach})
 	r.hcl(problems)
 	return content, !problems.HasErrors()
 }
@@ -337,7 +335,7 @@ func (r *reader) deployment(b *hcl.Block) {
 			return
 		}
 	}
-	content, ok := r.content(b.Body, deploymentSchema)
+	content, ok := r.content(b.Body, deploymentSchema())
 	if !ok {
 		return
 	}
@@ -393,7 +391,7 @@ func (r *reader) group(b *hcl.Block) {
 		r.duplicate(b, first.Range)
 		return
 	}
-	content, _ := r.content(b.Body, groupSchema)
+	content, _ := r.content(b.Body, groupSchema())
 	if attr := content.Attributes["auto_approve_checks"]; attr != nil {
 		g.checks = attr.Expr
 	}
@@ -425,12 +423,12 @@ func (r *reader) rule(b *hcl.Block) {
 		r.duplicate(b, first.Range)
 		return
 	}
-	content, ok := r.content(b.Body, ruleSchema)
+	content, ok := r.content(b.Body, ruleSchema())
 	if ok && len(content.Blocks) == 0 {
 		r.diags.Add(BadDeployment.As("Missing check").Error(b.DefRange, "A rule without a check would hold for everything. Add one, such as:\n    check {\n      condition = context.plan.changes.remove == 0\n      reason    = \"Something would be destroyed.\"\n    }"))
 	}
 	for _, inner := range content.Blocks {
-		content, ok := r.content(inner.Body, checkSchema)
+		content, ok := r.content(inner.Body, checkSchema())
 		if !ok {
 			continue
 		}
@@ -458,7 +456,7 @@ func (r *reader) token(b *hcl.Block) {
 		r.duplicate(b, first.Range)
 		return
 	}
-	content, ok := r.content(b.Body, tokenSchema)
+	content, ok := r.content(b.Body, tokenSchema())
 	if ok {
 		t.audience = content.Attributes["audience"].Expr
 	}
@@ -472,7 +470,7 @@ func (r *reader) store(b *hcl.Block) {
 		r.duplicate(b, first.Range)
 		return
 	}
-	if content, ok := r.content(b.Body, storeSchema); ok {
+	if content, ok := r.content(b.Body, storeSchema()); ok {
 		attrs := content.Attributes
 		s.ID, s.Label, s.Category = r.text(attrs["id"]), r.text(attrs["name"]), r.text(attrs["category"])
 		if s.Type == "varset" && s.ID == "" && s.Label == "" {
@@ -491,7 +489,7 @@ func (r *reader) upstream(b *hcl.Block) {
 		r.duplicate(b, first.Range)
 		return
 	}
-	if content, ok := r.content(b.Body, upstreamSchema); ok {
+	if content, ok := r.content(b.Body, upstreamSchema()); ok {
 		u.Source = r.text(content.Attributes["source"])
 		if typ := r.text(content.Attributes["type"]); typ != "" && typ != "stack" {
 			r.diags.Add(BadDeployment.As("Invalid type argument").Error(content.Attributes["type"].Expr.Range(), "The only type of an upstream_input is \"stack\", not %q.", typ))
@@ -508,7 +506,7 @@ func (r *reader) publish(b *hcl.Block) {
 			return
 		}
 	}
-	if content, ok := r.content(b.Body, publishSchema); ok {
+	if content, ok := r.content(b.Body, publishSchema()); ok {
 		p.Value, p.Description = content.Attributes["value"].Expr, r.text(content.Attributes["description"])
 		r.Published = append(r.Published, p)
 	}

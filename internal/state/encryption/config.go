@@ -1,14 +1,12 @@
 package encryption
 
 import (
-	"regexp"
-	"sync"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/lang/syntax"
 )
 
@@ -140,11 +138,11 @@ func (d *decoding) once(b *hcl.Block, summary, name string) bool {
 	return true
 }
 
-var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[a-zA-Z_0-9-]+$") })
+var nameForm = lazyregexp.New("^[a-zA-Z_0-9-]+$")
 
 func (d *decoding) named(b *hcl.Block, kind string) *block {
 	for i, what := range []string{"type", "name"} {
-		if !nameForm().MatchString(b.Labels[i]) {
+		if !nameForm.Get().MatchString(b.Labels[i]) {
 			d.diags.Add(NoKey.As("The provided "+kind+" "+what+" is invalid").Error(b.LabelRanges[i], "The %s of a %s consists of letters, digits, underscores and dashes.", what, kind))
 		}
 	}

@@ -14,22 +14,24 @@ import (
 )
 
 // keyProviders are the types of key providers by name.
-var keyProviders = map[string]keyProvider{
-	"pbkdf2": {
-		arguments: []argument{
-			{name: "passphrase", typ: cty.String},
-			{name: "chain", typ: cty.DynamicPseudoType},
-			{name: "key_length", typ: cty.Number},
-			{name: "iterations", typ: cty.Number},
-			{name: "hash_function", typ: cty.String},
-			{name: "salt_length", typ: cty.Number},
+func keyProviders() map[string]keyProvider {
+	return map[string]keyProvider{
+		"pbkdf2": {
+			arguments: []argument{
+				{name: "passphrase", typ: cty.String},
+				{name: "chain", typ: cty.DynamicPseudoType},
+				{name: "key_length", typ: cty.Number},
+				{name: "iterations", typ: cty.Number},
+				{name: "hash_function", typ: cty.String},
+				{name: "salt_length", typ: cty.Number},
+			},
+			make: passphraseKeys,
 		},
-		make: passphraseKeys,
-	},
-	"external": {
-		arguments: []argument{{name: "command", typ: cty.List(cty.String), required: true}},
-		make:      commandKeys,
-	},
+		"external": {
+			arguments: []argument{{name: "command", typ: cty.List(cty.String), required: true}},
+			make:      commandKeys,
+		},
+	}
 }
 
 // Defaults and limits of keys from passphrases.

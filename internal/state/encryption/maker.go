@@ -101,9 +101,9 @@ type making struct {
 // method makes a method, for opening by the metadata in. out is the metadata of
 // what it seals.
 func (m *maker) method(b *block, p purpose, in map[string][]byte) (made method, out map[string][]byte, diags diag.List) {
-	typ, ok := methods[b.typ]
+	typ, ok := methods()[b.typ]
 	if !ok {
-		diags.Add(NoKey.As(fmt.Sprintf("Error fetching encryption method %q", b.typ)).Error(b.rng, "encryption method with ID %s not found. There are %s.", b.typ, list(methods)))
+		diags.Add(NoKey.As(fmt.Sprintf("Error fetching encryption method %q", b.typ)).Error(b.rng, "encryption method with ID %s not found. There are %s.", b.typ, list(methods())))
 		return nil, nil, diags
 	}
 	w := &making{maker: m, purpose: p, in: in, out: map[string][]byte{}, done: map[*block]keys{}}
@@ -293,7 +293,7 @@ func (b *block) address() string { return "key_provider." + b.typ + "." + b.name
 
 func (w *making) make(b *block) (keys, diag.List) {
 	var diags diag.List
-	typ, ok := keyProviders[b.typ]
+	typ, ok := keyProviders()[b.typ]
 	if s, found := w.services[b.typ]; found && !ok {
 		typ, ok = s.provider(), true
 	}
@@ -338,7 +338,7 @@ func (w *making) make(b *block) (keys, diag.List) {
 // types are those of key providers.
 func (m *maker) types() map[string]bool {
 	all := map[string]bool{}
-	for name := range keyProviders {
+	for name := range keyProviders() {
 		all[name] = true
 	}
 	for name := range m.services {

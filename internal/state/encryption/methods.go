@@ -27,23 +27,25 @@ type methodType struct {
 }
 
 // methods are the types of methods by name.
-var methods = map[string]methodType{
-	unencrypted: {make: func(map[string]cty.Value, *keys, Run) (method, error) { return nil, nil }},
-	"aes_gcm": {
-		arguments: []argument{
-			{name: "keys", typ: cty.DynamicPseudoType, required: true},
-			{name: "aad", typ: cty.List(cty.Number)},
+func methods() map[string]methodType {
+	return map[string]methodType{
+		unencrypted: {make: func(map[string]cty.Value, *keys, Run) (method, error) { return nil, nil }},
+		"aes_gcm": {
+			arguments: []argument{
+				{name: "keys", typ: cty.DynamicPseudoType, required: true},
+				{name: "aad", typ: cty.List(cty.Number)},
+			},
+			make: newGCM,
 		},
-		make: newGCM,
-	},
-	"external": {
-		arguments: []argument{
-			{name: "keys", typ: cty.DynamicPseudoType},
-			{name: "encrypt_command", typ: cty.List(cty.String), required: true},
-			{name: "decrypt_command", typ: cty.List(cty.String), required: true},
+		"external": {
+			arguments: []argument{
+				{name: "keys", typ: cty.DynamicPseudoType},
+				{name: "encrypt_command", typ: cty.List(cty.String), required: true},
+				{name: "decrypt_command", typ: cty.List(cty.String), required: true},
+			},
+			make: newProgram,
 		},
-		make: newProgram,
-	},
+	}
 }
 
 var errNoKey = errors.New("no decryption key available. Was the key provider renamed, or did it have another encrypted_metadata_alias?")

@@ -40,7 +40,9 @@ type amazon struct {
 	context   map[string]string
 }
 
-var specs = map[string]int{"AES_256": 32, "AES_128": 16}
+func specs() map[string]int {
+	return map[string]int{"AES_256": 32, "AES_128": 16}
+}
 
 func amazonSchema() *schema.Block {
 	s := part(s3.Schema(), []string{
@@ -65,7 +67,7 @@ func openAmazon(config cty.Value, env storage.Env) (encryption.Keeper, error) {
 	switch {
 	case k.key == "":
 		return nil, errors.New("no kms_key_id provided")
-	case specs[k.spec] == 0:
+	case specs()[k.spec] == 0:
 		return nil, fmt.Errorf("invalid key_spec %q, it is AES_256 or AES_128", k.spec)
 	}
 	given := config.AsValueMap()
@@ -93,7 +95,7 @@ func openAmazon(config cty.Value, env storage.Env) (encryption.Keeper, error) {
 	return k, problem(diags)
 }
 
-func (k *amazon) Size() int { return specs[k.spec] }
+func (k *amazon) Size() int { return specs()[k.spec] }
 
 type amazonMeta struct {
 	Ciphertext []byte            `json:"ciphertext_blob"`
@@ -329,11 +331,9 @@ func (k *azure) ask(ctx context.Context, version, verb string, in operation) (ou
 	return out, err
 }
 
-var inAddresses = base64.RawURLEncoding
-
 func (k *azure) Make(ctx context.Context) ([]byte, any, error) {
 	key := random(k.size)
-	made, err := k.ask(ctx, "", "encrypt", operation{Algorithm: k.algo, Value: inAddresses.EncodeToString(key)})
+	made, err := k.ask(ctx, "", "encrypt", operation{Algorithm: k.algo, Value: base64.RawURLEncoding.EncodeToString(key)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -342,7 +342,7 @@ func (k *azure) Make(ctx context.Context) ([]byte, any, error) {
 		if *text == "" {
 			continue
 		}
-		if *into, err = inAddresses.DecodeString(*text); err != nil {
+		if *into, err = base64.RawURLEncoding.DecodeString(*text); err != nil {
 			return nil, nil, errors.New("the answer of the vault can't be read")
 		}
 	}
@@ -358,13 +358,13 @@ func (k *azure) Find(ctx context.Context, text []byte) ([]byte, error) {
 		meta.Algorithm = k.algo
 	}
 	found, err := k.ask(ctx, meta.Version, "decrypt", operation{
-		Algorithm: meta.Algorithm, Value: inAddresses.EncodeToString(meta.Ciphertext), IV: inAddresses.EncodeToString(meta.IV),
-		Tag: inAddresses.EncodeToString(meta.Tag), Additional: inAddresses.EncodeToString(meta.Additional),
+		Algorithm: meta.Algorithm, Value: base64.RawURLEncoding.EncodeToString(meta.Ciphertext), IV: base64.RawURLEncoding.EncodeToString(meta.IV),
+		Tag: base64.RawURLEncoding.EncodeToString(meta.Tag), Additional: base64.RawURLEncoding.EncodeToString(meta.Additional),
 	})
 	if err != nil {
 		return nil, err
 	}
-	key, err := inAddresses.DecodeString(found.Value)
+	key, err := base64.RawURLEncoding.DecodeString(found.Value)
 	if err != nil {
 		return nil, errors.New("the answer of the vault can't be read")
 	}

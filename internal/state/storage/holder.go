@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
-	"sync"
+
+	"weir.dev/weir/internal/core/lazyregexp"
 )
 
 // A process is who holds a lock, distinguished from any other process that there was or
@@ -25,12 +25,10 @@ func (p process) String() string {
 	return fmt.Sprintf("process %d, start %d, boot %s, space %s", p.pid, p.start, p.boot, p.space)
 }
 
-var processText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^process (\d+), start (\d+), boot ([0-9a-f-]+), space ([0-9a-z:\[\]]+)$`)
-})
+var processText = lazyregexp.New(`^process (\d+), start (\d+), boot ([0-9a-f-]+), space ([0-9a-z:\[\]]+)$`)
 
 func parseProcess(text string) (p process, ok bool) {
-	m := processText().FindStringSubmatch(text)
+	m := processText.Get().FindStringSubmatch(text)
 	if m == nil {
 		return p, false
 	}
@@ -76,8 +74,8 @@ func ThisProcess() string {
 	return p.String()
 }
 
-// self is this process, which doesn't become another one.
-var self = sync.OnceValues(func() (process, bool) { return lookUp(os.Getpid()) })
+// self is this process.
+func self() (process, bool) { return lookUp(os.Getpid()) }
 
 // Gone reports whether the holder of a lock has ended for certain: it was a
 // process of this very machine since it was started, and there is no such

@@ -68,13 +68,15 @@ func TypeOf[B interface {
 type Registry map[string]Type
 
 // removed says what became of types that incumbents once had.
-var removed = map[string]string{
-	"artifactory": `The "artifactory" backend is not supported in OpenTofu v1.3 or later.`,
-	"azure":       `The "azure" backend name has been removed, please use "azurerm".`,
-	"etcd":        `The "etcd" backend is not supported in OpenTofu v1.3 or later.`,
-	"etcdv3":      `The "etcdv3" backend is not supported in OpenTofu v1.3 or later.`,
-	"manta":       `The "manta" backend is not supported in OpenTofu v1.3 or later.`,
-	"swift":       `The "swift" backend is not supported in OpenTofu v1.3 or later.`,
+func removed() map[string]string {
+	return map[string]string{
+		"artifactory": `The "artifactory" backend is not supported in OpenTofu v1.3 or later.`,
+		"azure":       `The "azure" backend name has been removed, please use "azurerm".`,
+		"etcd":        `The "etcd" backend is not supported in OpenTofu v1.3 or later.`,
+		"etcdv3":      `The "etcdv3" backend is not supported in OpenTofu v1.3 or later.`,
+		"manta":       `The "manta" backend is not supported in OpenTofu v1.3 or later.`,
+		"swift":       `The "swift" backend is not supported in OpenTofu v1.3 or later.`,
+	}
 }
 
 // Find returns a type. The error is a sentence for the detail of a diagnostic.
@@ -82,7 +84,7 @@ func (r Registry) Find(name string) (Type, error) {
 	if t, ok := r[name]; ok {
 		return t, nil
 	}
-	if message, ok := removed[name]; ok {
+	if message, ok := removed()[name]; ok {
 		return Type{}, fmt.Errorf("%s", message)
 	}
 	names := slices.Sorted(maps.Keys(r))

@@ -20,23 +20,28 @@ import (
 func Start(cmd *exec.Cmd, onDeath syscall.Signal) error {
 	cmd.SysProcAttr = attributes(onDeath)
 	done := make(chan error, 1)
-	starter() <- func() { done <- cmd.Start() }
+	starter.once.Do(func() {
+		starter.jobs = make(chan func())
+		go work(starter.jobs)
+	})
+	starter.jobs <- func() { done <- cmd.Start() }
 	return <-done
 }
 
-// starter runs functions on a thread that lives as long as this process: the
+// starter has the functions for a thread that lives as long as this process: the
 // kernel takes the end of the thread that started a child for the end of the
 // parent, and the runtime ends threads as it likes.
-var starter = sync.OnceValue(func() chan<- func() {
-	jobs := make(chan func())
-	go func() {
-		runtime.LockOSThread()
-		for job := range jobs {
-			job()
-		}
-	}()
-	return jobs
-})
+var starter struct {
+	once sync.Once
+	jobs chan func()
+}
+
+func work(jobs <-chan func()) {
+	runtime.LockOSThread()
+	for job := range jobs {
+		job()
+	}
+}
 
 // Interrupt asks a child and all that it started in its group to end.
 func Interrupt(p *os.Process) { interrupt(p) }

@@ -71,6 +71,7 @@ func Check(root fs.FS) (findings []string, err error) {
 		t.checkGuards(p)
 		t.checkWrappers(p)
 		t.checkFailures(p)
+		t.checkStart(p)
 	}
 	t.checkAddresses()
 	slices.Sort(t.findings)
@@ -304,6 +305,25 @@ func (t *tree) checkFailures(p *pkg) {
 			}
 			return true
 		})
+	}
+}
+
+// checkStart looks for regular expressions that every command compiles before main.
+func (t *tree) checkStart(p *pkg) {
+	if strings.HasPrefix(p.name, "cmd/") || names(strings.Fields(onlyTests)).has(p.name) {
+		return
+	}
+	for _, f := range p.files {
+		for _, d := range f.syntax.Decls {
+			if g, ok := d.(*ast.GenDecl); ok {
+				ast.Inspect(g, func(n ast.Node) bool {
+					if call, ok := n.(*ast.SelectorExpr); ok && call.Sel.Name == "MustCompile" {
+						t.report(t.position(n.Pos()), "%s must not compile regular expressions before main: use core/lazyregexp", p.name)
+					}
+					return true
+				})
+			}
+		}
 	}
 }
 

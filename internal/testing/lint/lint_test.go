@@ -116,6 +116,9 @@ func good(d diag.Diagnostic, o other) bool { return d.Code == "x" || o.Summary =
 			"value.go:15: core/value must not decide by the text of a problem",
 			"value.go:17: core/value must not decide by the text of a problem",
 		}},
+		{"regular expressions before main", map[string]string{
+			"internal/core/value/value.go": "// Package value is fine.\npackage value\nimport \"regexp\"\nvar a = 1\nvar b = regexp.MustCompile(\"b\")\nfunc f() { _ = regexp.MustCompile(\"c\") }\n",
+		}, []string{"internal/core/value/value.go:5: core/value must not compile regular expressions before main"}},
 		{"addresses as texts", map[string]string{
 			"internal/core/diag/diag.go": "// Package diag is fine.\npackage diag\n",
 			"internal/core/addr/addr.go": "// Package addr is fine.\npackage addr\nimport \"strings\"\ntype Module string\nfunc (m Module) String() string { return strings.Trim(string(m), \".\") }\ntype Call struct{ Name string }\nfunc (c Call) String() string { return c.Name }\n",

@@ -24,7 +24,7 @@ var table = []row{
 	{"sys/", "sys/", ""},
 
 	// what every HTTP client of this program shares
-	{"net/", "sys/buildinfo net/", ""},
+	{"net/", "core/lazyregexp sys/buildinfo net/", ""},
 
 	// from text to programs
 	{"lang/", "core/ sys/ net/ lang/", ""},

@@ -3,7 +3,6 @@ package lsp
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/lang/compiler"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/ui/lsp/project"
@@ -55,8 +55,8 @@ func (q *request) codeActions(p protocol.CodeActionParams) (any, error) {
 }
 
 var (
-	meant  = regexp.MustCompile(`Did you mean (?:the |an? )?"([^"]+)"`)
-	quoted = regexp.MustCompile(`"([^"\n]+)"`)
+	meant  = lazyregexp.New(`Did you mean (?:the |an? )?"([^"]+)"`)
+	quoted = lazyregexp.New(`"([^"\n]+)"`)
 )
 
 // fixes are the edits that solve a problem.
@@ -71,8 +71,8 @@ func (q *request) fixes(path string, d protocol.Diagnostic) []protocol.CodeActio
 	fix := func(title string, e *edits, preferred bool) {
 		list = append(list, protocol.CodeAction{Title: title, Kind: quickFix, Diagnostics: []protocol.Diagnostic{d}, Edit: e.result(), IsPreferred: preferred})
 	}
-	names := quoted.FindAllStringSubmatch(d.Message, -1)
-	if m := meant.FindStringSubmatch(d.Message); m != nil {
+	names := quoted.Get().FindAllStringSubmatch(d.Message, -1)
+	if m := meant.Get().FindStringSubmatch(d.Message); m != nil {
 		for _, name := range names {
 			if at := strings.LastIndex(written, name[1]); at >= 0 && name[1] != m[1] {
 				e := q.edits()
@@ -229,7 +229,9 @@ func standsAlone(e hclsyntax.Expression, body *hclsyntax.Body) bool {
 }
 
 // usual are the files that blocks of a type are looked for in.
-var usual = map[string]string{"variable": "variables.tf", "output": "outputs.tf", "provider": "providers.tf", "terraform": "versions.tf", "locals": "locals.tf", "moved": "moved.tf", "import": "imports.tf"}
+func usual() map[string]string {
+	return map[string]string{"variable": "variables.tf", "output": "outputs.tf", "provider": "providers.tf", "terraform": "versions.tf", "locals": "locals.tf", "moved": "moved.tf", "import": "imports.tf"}
+}
 
 // moves puts a block into another file.
 func (q *request) moves(path string, body *hclsyntax.Body, start, end int) []protocol.CodeAction {
@@ -238,7 +240,7 @@ func (q *request) moves(path string, body *hclsyntax.Body, start, end int) []pro
 		if start < b.TypeRange.Start.Byte || end > b.OpenBraceRange.End.Byte {
 			continue // the cursor is in the header of the block to move
 		}
-		name := usual[b.Type]
+		name := usual()[b.Type]
 		if name == "" && len(b.Labels) > 0 {
 			name = b.Labels[len(b.Labels)-1] + ".tf"
 		}

@@ -129,10 +129,12 @@ func (q *request) highlights(p protocol.PositionParams) (any, error) {
 	return list, nil
 }
 
-var symbolKinds = map[symbols.Kind]int{
-	symbols.Variable: protocol.SymbolVariable, symbols.Local: protocol.SymbolConstant, symbols.Output: protocol.SymbolProperty,
-	symbols.Resource: protocol.SymbolClass, symbols.Data: protocol.SymbolInterface, symbols.Temporal: protocol.SymbolInterface,
-	symbols.Call: protocol.SymbolModule, symbols.Provider: protocol.SymbolNamespace, "action": protocol.SymbolFunction, "list": protocol.SymbolInterface,
+func symbolKinds() map[symbols.Kind]int {
+	return map[symbols.Kind]int{
+		symbols.Variable: protocol.SymbolVariable, symbols.Local: protocol.SymbolConstant, symbols.Output: protocol.SymbolProperty,
+		symbols.Resource: protocol.SymbolClass, symbols.Data: protocol.SymbolInterface, symbols.Temporal: protocol.SymbolInterface,
+		symbols.Call: protocol.SymbolModule, symbols.Provider: protocol.SymbolNamespace, "action": protocol.SymbolFunction, "list": protocol.SymbolInterface,
+	}
 }
 
 func (q *request) documentSymbols(p protocol.DocumentParams) (any, error) {
@@ -146,7 +148,7 @@ func (q *request) documentSymbols(p protocol.DocumentParams) (any, error) {
 		if o.Definition && o.Range.Filename == path {
 			whole := o.Whole
 			whole.Start.Byte, whole.End.Byte = min(whole.Start.Byte, o.Range.Start.Byte), max(whole.End.Byte, o.Range.End.Byte)
-			list = append(list, protocol.Symbol{Name: o.Name, Detail: string(o.Kind), Kind: symbolKinds[o.Kind], Range: rangeOf(text, whole), SelectionRange: rangeOf(text, o.Range)})
+			list = append(list, protocol.Symbol{Name: o.Name, Detail: string(o.Kind), Kind: symbolKinds()[o.Kind], Range: rangeOf(text, whole), SelectionRange: rangeOf(text, o.Range)})
 		}
 	}
 	return list, nil
@@ -171,7 +173,7 @@ func (q *request) workspaceSymbols(p protocol.WorkspaceSymbolParams) (any, error
 			if text == nil {
 				continue
 			}
-			list = append(list, protocol.WorkspaceSymbol{Name: s.Name, Kind: symbolKinds[s.Kind], ContainerName: q.relative(dir),
+			list = append(list, protocol.WorkspaceSymbol{Name: s.Name, Kind: symbolKinds()[s.Kind], ContainerName: q.relative(dir),
 				Location: protocol.Location{URI: q.URI(s.Range.Filename), Range: rangeOf(text, s.Range)}})
 			if len(list) == mostSymbols {
 				return list, nil

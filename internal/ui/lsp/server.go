@@ -49,6 +49,7 @@ type server struct {
 	conn    *jsonrpc2.Conn
 	client  protocol.ClientCapabilities
 	checks  *checks
+	methods map[string]method
 
 	mu          sync.Mutex
 	initialized bool
@@ -73,7 +74,7 @@ func isSet(b *bool) bool { return b == nil || *b }
 func Serve(ctx context.Context, o Options) int {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &server{options: o, project: project.New(o.Outside), exit: make(chan int, 1), running: map[jsonrpc2.ID]context.CancelFunc{}}
+	s := &server{options: o, methods: methods(), project: project.New(o.Outside), exit: make(chan int, 1), running: map[jsonrpc2.ID]context.CancelFunc{}}
 	defer s.project.Close()
 	s.checks = newChecks(ctx, s)
 	ready := make(chan struct{})
@@ -137,7 +138,7 @@ func (s *server) handle(ctx context.Context, r *jsonrpc2.Request) {
 		s.fail(ctx, r, jsonrpc2.CodeInvalidRequest, "The session was shut down.")
 		return
 	}
-	method, ok := methods[r.Method]
+	method, ok := s.methods[r.Method]
 	if !ok {
 		s.fail(ctx, r, jsonrpc2.CodeMethodNotFound, "weir doesn't know the method "+r.Method+".")
 		return
@@ -319,10 +320,8 @@ func on[P any](f func(*request, P) (any, error)) method {
 }
 
 // methods are the requests that the server answers.
-var methods map[string]method
-
-func init() {
-	methods = map[string]method{
+func methods() map[string]method {
+	return map[string]method{
 		"textDocument/inlayHint":            on((*request).inlayHints),
 		"textDocument/codeLens":             on((*request).codeLenses),
 		"textDocument/documentLink":         on((*request).links),

@@ -414,22 +414,24 @@ func collection(ty cty.Type) string {
 	return "list"
 }
 
-var ruleTexts = map[string]string{
-	"reference":             "because of a reference",
-	"provider":              "because its provider is configured with the result",
-	"replace":               "because the old object goes first",
-	"create_before_destroy": "because what is new comes first (create_before_destroy)",
-	"dependents_first":      "because what depends on an object goes before it",
-	"finalize":              "because a replacement is planned for good before anything is deleted for it",
-	"provision":             "because provisioners run while the object is there",
-	"dependency":            "because it is a dependency",
-	"depends_on":            "because of depends_on",
-	"replace_triggered_by":  "because of replace_triggered_by",
-	"set_aside":             "because the old object is set aside first",
-	"action":                "because an action is invoked around the change",
-	"restore":               "because it takes the old object back if the creation fails",
-	"close":                 "because it is closed after every step that uses it",
-	"last":                  "because checks come after everything else",
+func ruleTexts() map[string]string {
+	return map[string]string{
+		"reference":             "because of a reference",
+		"provider":              "because its provider is configured with the result",
+		"replace":               "because the old object goes first",
+		"create_before_destroy": "because what is new comes first (create_before_destroy)",
+		"dependents_first":      "because what depends on an object goes before it",
+		"finalize":              "because a replacement is planned for good before anything is deleted for it",
+		"provision":             "because provisioners run while the object is there",
+		"dependency":            "because it is a dependency",
+		"depends_on":            "because of depends_on",
+		"replace_triggered_by":  "because of replace_triggered_by",
+		"set_aside":             "because the old object is set aside first",
+		"action":                "because an action is invoked around the change",
+		"restore":               "because it takes the old object back if the creation fails",
+		"close":                 "because it is closed after every step that uses it",
+		"last":                  "because checks come after everything else",
+	}
 }
 
 func (p *whyPrinter) waits(list []why.Wait) {
@@ -442,7 +444,7 @@ func (p *whyPrinter) waits(list []why.Wait) {
 			p.printf("    and %d more\n", len(list)-n)
 			break
 		}
-		p.printf("    %s waits for %s, %s", sanitize.Line(w.Own), sanitize.Line(w.For), ruleTexts[w.Rule])
+		p.printf("    %s waits for %s, %s", sanitize.Line(w.Own), sanitize.Line(w.For), ruleTexts()[w.Rule])
 		for i, l := range w.Chain {
 			if i < len(w.Chain)-1 {
 				p.WriteString(" through " + sanitize.Line(l.Subject))

@@ -34,7 +34,7 @@ type Objects interface {
 func (f *Fetcher) bucket(ctx context.Context, kind, address, to string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return fmt.Errorf("%q isn't the address of a bucket, such as %s", address, addressOf[kind])
+		return fmt.Errorf("%q isn't the address of a bucket, such as %s", address, addressOf()[kind])
 	}
 	settings, err := takeSettings(u)
 	if err != nil {
@@ -76,9 +76,11 @@ func (f *Fetcher) bucket(ctx context.Context, kind, address, to string) error {
 	return f.below(ctx, objects, p, to)
 }
 
-var addressOf = map[string]string{
-	"s3":  "s3::https://s3-eu-west-1.amazonaws.com/bucket/module.zip",
-	"gcs": "gcs::https://www.googleapis.com/storage/v1/bucket/module.zip",
+func addressOf() map[string]string {
+	return map[string]string{
+		"s3":  "s3::https://s3-eu-west-1.amazonaws.com/bucket/module.zip",
+		"gcs": "gcs::https://www.googleapis.com/storage/v1/bucket/module.zip",
+	}
 }
 
 // below fetches all objects with keys below one.
@@ -157,7 +159,7 @@ func readAmazon(u *url.URL) (Place, error) {
 	case dashed:
 		p.Region = region
 	case parts[at] != "s3":
-		return Place{}, fmt.Errorf("%q isn't an address of S3, such as %s", u.Redacted(), addressOf["s3"])
+		return Place{}, fmt.Errorf("%q isn't an address of S3, such as %s", u.Redacted(), addressOf()["s3"])
 	case at == len(parts)-2:
 		p.Region = parts[at+1]
 	default:
@@ -173,14 +175,14 @@ func readAmazon(u *url.URL) (Place, error) {
 func readGoogle(u *url.URL) (Place, error) {
 	parts := strings.SplitN(u.Path, "/", 5)
 	if !strings.HasSuffix(u.Hostname(), ".googleapis.com") || len(parts) != 5 || parts[1] != "storage" {
-		return Place{}, fmt.Errorf("%q isn't an address of Cloud Storage, such as %s", u.Redacted(), addressOf["gcs"])
+		return Place{}, fmt.Errorf("%q isn't an address of Cloud Storage, such as %s", u.Redacted(), addressOf()["gcs"])
 	}
 	return Place{Kind: "gcs", Bucket: parts[3], Key: parts[4], Version: u.Fragment}.checked(u)
 }
 
 func (p Place) checked(u *url.URL) (Place, error) {
 	if p.Bucket == "" || strings.Trim(p.Key, "/") == "" {
-		return Place{}, fmt.Errorf("%q names no bucket with a key in it, such as %s", u.Redacted(), addressOf[p.Kind])
+		return Place{}, fmt.Errorf("%q names no bucket with a key in it, such as %s", u.Redacted(), addressOf()[p.Kind])
 	}
 	return p, nil
 }

@@ -7,11 +7,10 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/net/stalltimeout"
 	"weir.dev/weir/internal/sys/proc"
 )
@@ -78,9 +77,7 @@ func extent(dir string) (bytes int64) {
 }
 
 // progress is what git says while all goes well.
-var progress = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(remote: )?([A-Z][a-z]+ [a-z]+: +\d|Total \d)|^Cloning into |^Submodule .* registered for path`)
-})
+var progress = lazyregexp.New(`^(remote: )?([A-Z][a-z]+ [a-z]+: +\d|Total \d)|^Cloning into |^Submodule .* registered for path`)
 
 // withoutProgress is what a command said of a failure.
 func withoutProgress(text string) string {
@@ -88,7 +85,7 @@ func withoutProgress(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		line = line[strings.LastIndexByte(line, '\r')+1:]
-		if strings.TrimSpace(line) != "" && !progress().MatchString(line) {
+		if strings.TrimSpace(line) != "" && !progress.Get().MatchString(line) {
 			lines = append(lines, line)
 		}
 	}

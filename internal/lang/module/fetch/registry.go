@@ -9,12 +9,11 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
-	"sync"
 
 	goversion "github.com/hashicorp/go-version"
 
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/provider/version"
 	"weir.dev/weir/internal/sys/readlimit"
@@ -76,7 +75,7 @@ func (f *Fetcher) fromRegistry(ctx context.Context, r module.RegistrySource, con
 }
 
 // versionPrefix is a "v" before a version, which those of modules may have.
-var versionPrefix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bv([0-9])`) })
+var versionPrefix = lazyregexp.New(`\bv([0-9])`)
 
 // choose gives the newest version that the constraint allows, as the registry
 // writes it.
@@ -91,7 +90,7 @@ func choose(r module.RegistrySource, available []string, constraint string) (str
 	}
 	// The stricter reading decides about pre-releases; what it can't read asks
 	// for none.
-	exact, _ := version.ParseConstraints(versionPrefix().ReplaceAllString(constraint, "$1"))
+	exact, _ := version.ParseConstraints(versionPrefix.Get().ReplaceAllString(constraint, "$1"))
 	var newest, best *goversion.Version
 	for _, text := range available {
 		v, err := goversion.NewVersion(text)

@@ -49,10 +49,12 @@ type access struct {
 }
 
 // clouds are the environments by the names that incumbents know.
-var clouds = map[string]string{
-	"": "public", "public": "public", "global": "public", "canary": "public",
-	"usgovernment": "government", "usgovernmentl4": "government", "dod": "government", "usgovernmentl5": "government",
-	"china": "china",
+func clouds() map[string]string {
+	return map[string]string{
+		"": "public", "public": "public", "global": "public", "canary": "public",
+		"usgovernment": "government", "usgovernmentl4": "government", "dod": "government", "usgovernmentl5": "government",
+		"china": "china",
+	}
 }
 
 func readAccess(r *backendconfig.Reader) access {
@@ -91,7 +93,7 @@ func readAccess(r *backendconfig.Reader) access {
 	if a.lookup && a.group == "" {
 		r.Problem("lookup_blob_endpoint", "Invalid backend configuration", "lookup_blob_endpoint needs resource_group_name, to ask the resource manager for the storage account.")
 	}
-	if clouds[a.environment] == "" {
+	if clouds()[a.environment] == "" {
 		r.Problem("environment", "Invalid backend configuration", "There is no cloud named %q: use public, usgovernment or china, or a cloud of metadata_host.", a.environment)
 	}
 	if a.environment != "" && a.metadataHost != "" {
@@ -180,7 +182,7 @@ func (a *access) cloud(ctx context.Context, client *http.Client) (cloud.Configur
 		}
 		return c, suffix, nil
 	}
-	switch clouds[a.environment] {
+	switch clouds()[a.environment] {
 	case "government":
 		return cloud.AzureGovernment, "core.usgovcloudapi.net", nil
 	case "china":
@@ -380,7 +382,7 @@ func (a *access) ask(ctx context.Context, options policy.ClientOptions) (string,
 	query := to.Query()
 	if !query.Has("audience") {
 		audience := "api://AzureADTokenExchange"
-		switch clouds[a.environment] {
+		switch clouds()[a.environment] {
 		case "government":
 			audience += "USGov"
 		case "china":

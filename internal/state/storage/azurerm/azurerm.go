@@ -27,9 +27,6 @@ import (
 	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
-// Type is the entry for registries.
-var Type = storage.TypeOf(Schema, New)
-
 // Schema is the shape of the configuration. Anything that is left out comes from the
 // environment: ARM_ and the name in capitals, where it isn't required.
 func Schema() *schema.Block {

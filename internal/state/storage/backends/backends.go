@@ -22,19 +22,19 @@ import (
 // All returns the registry of all types.
 func All() storage.Registry {
 	return storage.Registry{
-		"azurerm":    azurerm.Type,
-		"cloud":      remote.Cloud,
-		"consul":     consul.Type,
-		"cos":        cos.Type,
-		"gcs":        gcs.Type,
-		"http":       http.Type,
+		"azurerm":    storage.TypeOf(azurerm.Schema, azurerm.New),
+		"cloud":      remote.Cloud(),
+		"consul":     storage.TypeOf(consul.Schema, consul.New),
+		"cos":        storage.TypeOf(cos.Schema, cos.New),
+		"gcs":        storage.TypeOf(gcs.Schema, gcs.New),
+		"http":       storage.TypeOf(http.Schema, http.New),
 		"inmem":      inmem.Type,
-		"kubernetes": kubernetes.Type,
-		"local":      local.Type,
-		"oci":        oci.Type,
-		"oss":        oss.Type,
-		"pg":         pg.Type,
-		"remote":     remote.Type,
-		"s3":         s3.Type,
+		"kubernetes": storage.TypeOf(kubernetes.Schema, kubernetes.New),
+		"local":      storage.TypeOf(local.Schema, local.New),
+		"oci":        storage.TypeOf(oci.Schema, oci.New),
+		"oss":        storage.TypeOf(oss.Schema, oss.New),
+		"pg":         storage.TypeOf(pg.Schema, pg.New),
+		"remote":     remote.Type(),
+		"s3":         storage.TypeOf(s3.Schema, s3.New),
 	}
 }

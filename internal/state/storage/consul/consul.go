@@ -29,9 +29,6 @@ import (
 	"weir.dev/weir/internal/state/storage/rest"
 )
 
-// Type is the entry for registries.
-var Type = storage.TypeOf(Schema, New)
-
 // Schema is the shape of the configuration. Most of what is left out comes from the
 // environment: CONSUL_HTTP_ADDR and the other variables of Consul's own programs.
 func Schema() *schema.Block {

@@ -29,9 +29,6 @@ import (
 	"weir.dev/weir/internal/state/storage/objectstore"
 )
 
-// Type is the entry for registries.
-var Type = storage.TypeOf(Schema, New)
-
 // Schema is the shape of the configuration.
 func Schema() *schema.Block {
 	text := func(description string) *schema.Attribute { return backendconfig.Optional(cty.String, description) }

@@ -11,24 +11,20 @@ import (
 	"crypto/x509"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/net/sameorigin"
 	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/backendconfig"
 )
-
-// Type is the entry for registries.
-var Type = storage.TypeOf(Schema, New)
 
 // Schema is the shape of the configuration. Anything that is left out comes from the
 // environment: TF_HTTP_ and the name in capitals.
@@ -120,8 +116,8 @@ func (c *configuration) url(name string) *url.URL {
 }
 
 var (
-	headerName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
-	headerValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[ -~\t]*[!-~][ -~\t]*$`) })
+	headerName  = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
+	headerValue = lazyregexp.New(`^[ -~\t]*[!-~][ -~\t]*$`)
 )
 
 func (c *configuration) headers(authenticated bool) map[string]string {
@@ -132,9 +128,9 @@ func (c *configuration) headers(authenticated bool) map[string]string {
 	headers := map[string]string{}
 	for name, value := range v.AsValueMap() {
 		switch lower := strings.ToLower(name); {
-		case !headerName().MatchString(name):
+		case !headerName.Get().MatchString(name):
 			c.Problem("headers", badConfig, "The name of header %q must not be empty and only contain A-Za-z0-9-_ characters.", name)
-		case value.IsNull() || !headerValue().MatchString(value.AsString()):
+		case value.IsNull() || !headerValue.Get().MatchString(value.AsString()):
 			c.Problem("headers", badConfig, "The value of header %q must not be empty and only contain ascii characters.", name)
 		case lower == "authorization" && authenticated:
 			c.Problem("headers", badConfig, "The header %q cannot be set when providing username.", name)

@@ -502,7 +502,7 @@ func TestBadConfig(t *testing.T) {
 		{texts("address", "http://x", "client_certificate_pem", "x", "client_private_key_pem", "y"), "client_certificate_pem", "cannot load"},
 		{texts("address", "http://x", "client_ca_certificate_pem", "x"), "client_ca_certificate_pem", "PEM"},
 	} {
-		b, diags := Type.New(config(tt.set), storage.Env{})
+		b, diags := storage.TypeOf(Schema, New).New(config(tt.set), storage.Env{})
 		if b != nil || len(diags) != 1 || !diags[0].Path.Equals(cty.GetAttrPath(tt.at)) || !strings.Contains(diags[0].Detail, tt.want) {
 			t.Errorf("%v: %v", tt.set, diags)
 		}

@@ -116,7 +116,7 @@ type seen struct {
 }
 
 // nothing is no state. The tag in answers then isn't the state's.
-var nothing = &seen{sum: sha256.Sum256(nil)}
+var nothing = &seen{}
 
 // saw is a state with the answer that it came with, or that its upload got.
 func saw(content []byte, response httpcall.Answer) *seen {
@@ -239,7 +239,7 @@ func (s *store) rejected(ctx context.Context, to *url.URL, state []byte, respons
 		return storage.ErrChanged
 	case s.seen == nothing && response.Status == http.StatusPreconditionFailed:
 		// The server counts a state without content as one. Upload without a condition.
-		now = &seen{sum: nothing.sum}
+		now = &seen{}
 	case now.etag == s.seen.etag:
 		return status(response, uploading)
 	}

@@ -28,9 +28,6 @@ import (
 	"weir.dev/weir/internal/state/storage/rest"
 )
 
-// Type is the entry for registries.
-var Type = storage.TypeOf(Schema, New)
-
 // Schema is the shape of the configuration. Most of what is left out comes from the
 // environment: KUBE_HOST and so on.
 func Schema() *schema.Block {

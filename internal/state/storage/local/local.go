@@ -59,9 +59,6 @@ const (
 	BackupSuffix = ".backup"
 )
 
-// Type is the entry for registries.
-var Type = storage.TypeOf(Schema, New)
-
 // Schema is the shape of the configuration.
 func Schema() *schema.Block {
 	return &schema.Block{Attributes: map[string]*schema.Attribute{

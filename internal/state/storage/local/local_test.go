@@ -129,7 +129,7 @@ func TestPaths(t *testing.T) {
 
 func TestBadConfig(t *testing.T) {
 	empty := cty.StringVal("")
-	b, diags := Type.New(cty.ObjectVal(map[string]cty.Value{"path": empty, "workspace_dir": empty}), storage.Env{})
+	b, diags := storage.TypeOf(Schema, New).New(cty.ObjectVal(map[string]cty.Value{"path": empty, "workspace_dir": empty}), storage.Env{})
 	if b != nil || len(diags) != 2 || diags[0].Summary != "Invalid local state file path" || diags[1].Summary != "Invalid local workspace directory path" {
 		t.Errorf("%v %v", b, diags)
 	}

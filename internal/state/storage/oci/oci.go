@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -22,14 +21,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/backendconfig"
 	"weir.dev/weir/internal/state/storage/rest"
 )
-
-// Type is the entry for registries.
-var Type = storage.TypeOf(Schema, New)
 
 // Schema is the shape of the configuration.
 func Schema() *schema.Block {
@@ -85,7 +82,7 @@ type Backend struct {
 	opened *rest.Client
 }
 
-var bucketName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]+$`) })
+var bucketName = lazyregexp.New(`^[a-zA-Z0-9_-]+$`)
 
 // New makes a backend from a configuration of the type of Schema. It doesn't connect.
 func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
@@ -97,7 +94,7 @@ func New(config cty.Value, env storage.Env) (*Backend, diag.List) {
 	if b.namespace == "" {
 		r.Problem("namespace", "Missing Required Value", "The attribute %q is required by the backend.", "namespace")
 	}
-	if !bucketName().MatchString(b.bucket) {
+	if !bucketName.Get().MatchString(b.bucket) {
 		r.Problem("bucket", "Invalid Value", "The bucket name can only include alphanumeric characters, underscores (_), and hyphens (-).")
 	}
 	if strings.HasPrefix(b.key, "/") || strings.HasSuffix(b.key, "/") || strings.Contains(b.key, "//") {

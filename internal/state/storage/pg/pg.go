@@ -25,9 +25,6 @@ import (
 	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
-// Type is the entry for registries.
-var Type = storage.TypeOf(Schema, New)
-
 // Schema is the shape of the configuration. Anything that is left out comes from the
 // environment: PG_ and the name in capitals.
 func Schema() *schema.Block {

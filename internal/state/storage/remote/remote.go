@@ -22,11 +22,11 @@ import (
 	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
-// Type and Cloud are the entries for registries.
-var (
-	Type  = executing(storage.TypeOf(Schema, New))
-	Cloud = executing(storage.TypeOf(CloudSchema, NewCloud))
-)
+// Type is the entry of the "remote" backend for registries.
+func Type() storage.Type { return executing(storage.TypeOf(Schema, New)) }
+
+// Cloud is the entry of cloud blocks for registries.
+func Cloud() storage.Type { return executing(storage.TypeOf(CloudSchema, NewCloud)) }
 
 func executing(t storage.Type) storage.Type { t.Executes = true; return t }
 

@@ -2,15 +2,14 @@ package s3
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/state/storage/backendconfig"
 )
 
@@ -90,7 +89,7 @@ func readAccess(r *backendconfig.Reader) access {
 	if a.region == "" && r.Getenv("AWS_REGION") == "" && r.Getenv("AWS_DEFAULT_REGION") == "" {
 		r.Problem("region", "Missing region value", `The bucket's region isn't set. Set the argument region in the block or with -backend-config="region=NAME", or set the environment variable AWS_REGION or AWS_DEFAULT_REGION.`)
 	}
-	if a.region != "" && !r.Bool("skip_region_validation") && !regions().MatchString(a.region) {
+	if a.region != "" && !r.Bool("skip_region_validation") && !regions.Get().MatchString(a.region) {
 		r.Problem("region", "Invalid region value", "invalid AWS Region: %s", a.region)
 	}
 	if r.Set("shared_credentials_file") {
@@ -126,9 +125,7 @@ func readAccess(r *backendconfig.Reader) access {
 }
 
 // regions are the names that regions have in all partitions.
-var regions = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(us|eu|ap|sa|ca|me|af|il|mx|cn|eusc|us-gov|us-iso[bef]?|eu-isoe)(-[a-z]+)+-\d+$`)
-})
+var regions = lazyregexp.New(`^(us|eu|ap|sa|ca|me|af|il|mx|cn|eusc|us-gov|us-iso[bef]?|eu-isoe)(-[a-z]+)+-\d+$`)
 
 // files are the elements of an argument, or else the one file that a variable names.
 func files(r *backendconfig.Reader, name, variable string) []string {

@@ -10,13 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/net/httpcall"
 )
 
@@ -65,12 +64,12 @@ func accessPoint(name string) (string, bool) {
 	return point + "-" + parsed.AccountID, true
 }
 
-var hostName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`) })
+var hostName = lazyregexp.New(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 
 // hostable reports whether a bucket can be in the name of the host: certificates are
 // for names without further dots.
 func hostable(name string, to *url.URL) bool {
-	return hostName().MatchString(name) && net.ParseIP(name) == nil && net.ParseIP(to.Hostname()) == nil &&
+	return hostName.Get().MatchString(name) && net.ParseIP(name) == nil && net.ParseIP(to.Hostname()) == nil &&
 		!(to.Scheme == "https" && strings.Contains(name, "."))
 }
 

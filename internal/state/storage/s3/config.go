@@ -2,15 +2,14 @@ package s3
 
 import (
 	"encoding/base64"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/backendconfig"
@@ -70,10 +69,8 @@ func deprecated(r *backendconfig.Reader, name, by string) {
 // The forms of keys. They are compiled when they are asked for: at start they would
 // cost every command 0.1 MB.
 var (
-	kmsID  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(` + kmsUUID + `|alias/[a-zA-Z0-9/_-]+)$`) })
-	kmsARN = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(key/(` + kmsUUID + `)|alias/[a-zA-Z0-9/_-]+)$`)
-	})
+	kmsID  = lazyregexp.New(`^(` + kmsUUID + `|alias/[a-zA-Z0-9/_-]+)$`)
+	kmsARN = lazyregexp.New(`^(key/(` + kmsUUID + `)|alias/[a-zA-Z0-9/_-]+)$`)
 )
 
 const kmsUUID = `[a-f0-9]{8}-[a-f0-9]{4}-[1-5][a-f0-9]{3}-[ab89][a-f0-9]{3}-[a-f0-9]{12}|mrk-[a-f0-9]{32}`
@@ -113,10 +110,10 @@ func readSealing(r *backendconfig.Reader) sealing {
 		r.Problem("", "Invalid encryption configuration", "Only one of kms_key_id and %s can be set: the first is for keys that the key service manages (SSE-KMS), the second for a key of your own (SSE-C).", other)
 	}
 	if parsed, err := arn.Parse(s.kmsKey); err == nil {
-		if !kmsARN().MatchString(parsed.Resource) {
+		if !kmsARN.Get().MatchString(parsed.Resource) {
 			r.Problem("kms_key_id", "Invalid KMS Key ARN", "Value must be a valid KMS Key ARN, got %q", s.kmsKey)
 		}
-	} else if !kmsID().MatchString(s.kmsKey) {
+	} else if !kmsID.Get().MatchString(s.kmsKey) {
 		r.Problem("kms_key_id", "Invalid KMS Key ID", "Value must be a valid KMS Key ID, got %q", s.kmsKey)
 	}
 	return s

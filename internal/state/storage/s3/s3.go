@@ -20,9 +20,6 @@ import (
 	"weir.dev/weir/internal/state/storage"
 )
 
-// Type is the entry for registries.
-var Type = storage.TypeOf(Schema, New)
-
 // A Backend is the states under a key and a prefix of a bucket.
 type Backend struct {
 	// Patience is how long to wait for a state that isn't yet what its digest says,

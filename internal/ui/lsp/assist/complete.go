@@ -80,11 +80,13 @@ func topLevel() []Item {
 }
 
 // modes are the blocks of resources.
-var modes = map[string]addr.Mode{"resource": addr.Managed, "data": addr.Data, "ephemeral": addr.Ephemeral, "action": addr.Action, "list": addr.List}
+func modes() map[string]addr.Mode {
+	return map[string]addr.Mode{"resource": addr.Managed, "data": addr.Data, "ephemeral": addr.Ephemeral, "action": addr.Action, "list": addr.List}
+}
 
 // labels proposes types of resources and providers.
 func (s *Scope) labels(statement []string) []Item {
-	mode, ok := modes[statement[0]]
+	mode, ok := modes()[statement[0]]
 	var list []Item
 	switch {
 	case ok && len(statement) == 1:
@@ -118,7 +120,7 @@ func (s *Scope) within(blocks []frame) *schema.Block {
 		return nil
 	}
 	var b *schema.Block
-	if mode, ok := modes[blocks[0].typ]; ok {
+	if mode, ok := modes()[blocks[0].typ]; ok {
 		b = s.schemaOf(mode, blocks[0].labels[0])
 	} else if blocks[0].typ == "provider" {
 		if all := s.Schemas(s.providerOf(blocks[0].labels[0])); all != nil && all.Provider != nil {
@@ -149,7 +151,7 @@ func (s *Scope) within(blocks []frame) *schema.Block {
 func language(blocks []frame) *hcl.BodySchema {
 	_, schemas := compiler.Schemas()
 	names := []string{blocks[0].typ}
-	if _, ok := modes[blocks[0].typ]; ok && len(blocks) > 1 {
+	if _, ok := modes()[blocks[0].typ]; ok && len(blocks) > 1 {
 		names[0] = "resource"
 	}
 	for _, b := range blocks[1:] {
@@ -361,7 +363,7 @@ func (s *Scope) values(c *Cursor, blocks []frame, attr string) []Item {
 		}
 		return list
 	}
-	for _, v := range enums[attr] {
+	for _, v := range enums()[attr] {
 		word(v, protocol.CompleteEnum, "", 0)
 	}
 	if s.wants(blocks, attr) == cty.Bool {
@@ -395,9 +397,11 @@ func (s *Scope) values(c *Cursor, blocks []frame, attr string) []Item {
 }
 
 // enums are the words that arguments of the language take.
-var enums = map[string][]string{
-	"when": {"create", "destroy"}, "on_failure": {"continue", "fail"}, "ignore_changes": {"all"},
-	"prevent_destroy": {"true", "false"}, "create_before_destroy": {"true", "false"}, "sensitive": {"true", "false"}, "ephemeral": {"true", "false"}, "nullable": {"true", "false"}, "destroy": {"true", "false"},
+func enums() map[string][]string {
+	return map[string][]string{
+		"when": {"create", "destroy"}, "on_failure": {"continue", "fail"}, "ignore_changes": {"all"},
+		"prevent_destroy": {"true", "false"}, "create_before_destroy": {"true", "false"}, "sensitive": {"true", "false"}, "ephemeral": {"true", "false"}, "nullable": {"true", "false"}, "destroy": {"true", "false"},
+	}
 }
 
 // wants is the type that an argument takes, NilType where that isn't known.

@@ -6,11 +6,12 @@
 package assist
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"weir.dev/weir/internal/core/lazyregexp"
 )
 
 // A kind is what a frame is.
@@ -45,7 +46,7 @@ type Cursor struct {
 	Start int
 }
 
-var wordEnd = regexp.MustCompile(`[\pL\pN_.\-\[\]"*:]*$`)
+var wordEnd = lazyregexp.New(`[\pL\pN_.\-\[\]"*:]*$`)
 
 // At is the cursor at a byte of a text in native syntax.
 func At(src []byte, offset int) *Cursor {
@@ -155,7 +156,7 @@ func At(src []byte, offset int) *Cursor {
 	}
 	c.Start = offset
 	if top().kind != inQuotes {
-		word := wordEnd.FindString(string(src[:offset]))
+		word := wordEnd.Get().FindString(string(src[:offset]))
 		word = word[strings.LastIndexByte(strings.ReplaceAll(word, "::", "\x00\x00"), ':')+1:]
 		for open := strings.Count(word, "]") - strings.Count(word, "["); open < 0; open++ { // [var.x
 			word = word[strings.IndexByte(word, '[')+1:]

@@ -73,7 +73,7 @@ func (s *Scope) Written(c *Cursor) string {
 	inner := c.innermost()
 	switch {
 	case inner.kind == inQuotes && len(blocks) == 0 && len(c.statement) == 1:
-		if mode, ok := modes[c.statement[0]]; ok {
+		if mode, ok := modes()[c.statement[0]]; ok {
 			if b := s.schemaOf(mode, c.Word); b != nil {
 				return strings.TrimSpace("**" + c.statement[0] + "** `" + c.Word + "`\n\n" + b.Description)
 			}

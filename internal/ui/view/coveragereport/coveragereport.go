@@ -12,9 +12,11 @@ import (
 	"weir.dev/weir/internal/ui/view/ansi"
 )
 
-var headings = map[coverage.Kind]string{
-	coverage.Resource: "resources", coverage.Output: "outputs", coverage.Local: "locals",
-	coverage.Branch: "branches", coverage.Condition: "conditions", coverage.Failure: "failures",
+func headings() map[coverage.Kind]string {
+	return map[coverage.Kind]string{
+		coverage.Resource: "resources", coverage.Output: "outputs", coverage.Local: "locals",
+		coverage.Branch: "branches", coverage.Condition: "conditions", coverage.Failure: "failures",
+	}
 }
 
 func fraction(files []coverage.File, k coverage.Kind) string {
@@ -78,7 +80,7 @@ func Text(r *coverage.Report, pen ansi.Pen) string {
 		}
 		return strings.TrimRight(line, " ")
 	}
-	b.WriteString("\n" + pen.Paint(row("Coverage", func(k coverage.Kind) string { return headings[k] }), ansi.Bold) + "\n")
+	b.WriteString("\n" + pen.Paint(row("Coverage", func(k coverage.Kind) string { return headings()[k] }), ansi.Bold) + "\n")
 	for _, f := range r.Files {
 		b.WriteString(row(f.Name, func(k coverage.Kind) string { return fraction([]coverage.File{f}, k) }) + "\n")
 	}

@@ -32,7 +32,7 @@ func HTML(r *coverage.Report) []byte {
 func table(b *strings.Builder, r *coverage.Report) {
 	b.WriteString("<div class=\"wide\"><table>\n<thead><tr><th>file</th>")
 	for _, k := range coverage.Kinds {
-		b.WriteString("<th>" + headings[k] + "</th>")
+		b.WriteString("<th>" + headings()[k] + "</th>")
 	}
 	b.WriteString("</tr></thead>\n<tbody>\n")
 	row := func(name string, files []coverage.File) {

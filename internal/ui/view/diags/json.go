@@ -7,7 +7,6 @@ package diags
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"sort"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/core/value"
 )
 
@@ -109,7 +109,7 @@ func JSON(d diag.Diagnostic, sources map[string][]byte) *Diagnostic {
 	out.Range = &Range{highlight.Filename, position(highlight.Start), position(highlight.End)}
 	if src, ok := sources[highlight.Filename]; ok && src != nil {
 		out.Snippet = snippet(d, src, highlight, shown)
-		if d.Private && !innocent.MatchString(out.Snippet.Code) {
+		if d.Private && !innocent.Get().MatchString(out.Snippet.Code) {
 			out.Snippet, out.private = nil, true
 		}
 	}
@@ -119,7 +119,7 @@ func JSON(d diag.Diagnostic, sources map[string][]byte) *Diagnostic {
 
 // innocent matches a line that can have no secret: the beginning of a block, and an argument
 // that is a reference.
-var innocent = regexp.MustCompile(`^\s*[\w-]+(\s+"[\w-]*"|\s+[\w-]+)*\s*(\{|=\s*[A-Za-z_][\w.-]*)\s*$`)
+var innocent = lazyregexp.New(`^\s*[\w-]+(\s+"[\w-]*"|\s+[\w-]+)*\s*(\{|=\s*[A-Za-z_][\w.-]*)\s*$`)
 
 // Validation is what `validate -json` prints, indented, with a line end.
 func Validation(l diag.List, sources map[string][]byte) []byte {

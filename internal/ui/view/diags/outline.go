@@ -43,10 +43,10 @@ type block struct {
 
 // outlines are those of files that were asked for last, by name: with many problems in
 // one file, reading it for each would take a time that grows with the square.
-var outlines = struct {
+var outlines struct {
 	sync.Mutex
 	of map[string]outline
-}{of: map[string]outline{}}
+}
 
 const maxOutlines = 64
 
@@ -58,8 +58,8 @@ func outlineOf(src []byte, name string) outline {
 	defer outlines.Unlock()
 	o, ok := outlines.of[name]
 	if !ok || len(o.src) != len(src) || &o.src[0] != &src[0] {
-		if o = read(src, name); len(outlines.of) >= maxOutlines {
-			clear(outlines.of)
+		if o = read(src, name); outlines.of == nil || len(outlines.of) >= maxOutlines {
+			outlines.of = map[string]outline{}
 		}
 		outlines.of[name] = o
 	}

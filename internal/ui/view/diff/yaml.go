@@ -1,14 +1,13 @@
 package diff
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	ctyyaml "github.com/zclconf/go-cty-yaml"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/plan"
 )
 
@@ -44,7 +43,7 @@ const longestYAML = 1 << 20
 // decodeYAML reads a text of several lines that holds a mapping or list, and that says
 // nothing beside the values: anchors, tags and several documents do.
 func decodeYAML(text string) (cty.Value, bool) {
-	if strings.Count(strings.TrimSpace(text), "\n") < 1 || len(text) > longestYAML || special().MatchString(text) {
+	if strings.Count(strings.TrimSpace(text), "\n") < 1 || len(text) > longestYAML || special.Get().MatchString(text) {
 		return cty.NilVal, false
 	}
 	raw := []byte(text)
@@ -53,7 +52,7 @@ func decodeYAML(text string) (cty.Value, bool) {
 		return cty.NilVal, false
 	}
 	v, err := ctyyaml.Standard.Unmarshal(raw, ty)
-	if err != nil || !faithful(text, v) || len(colons().FindAllString(text, -1)) != written(v)+colonsIn(comments(text)...) {
+	if err != nil || !faithful(text, v) || len(colons.Get().FindAllString(text, -1)) != written(v)+colonsIn(comments(text)...) {
 		return cty.NilVal, false
 	}
 	return v, true
@@ -62,9 +61,7 @@ func decodeYAML(text string) (cty.Value, bool) {
 // special finds what isn't a plain value: anchors, aliases, tags, merged and explicit keys,
 // directives and further documents. Anything that only looks like these is shown by lines,
 // too.
-var special = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)(^|[\s\[{,:-])[&*!][^\s,]|<<\s*:|^\s*(-\s+)*\?\s|^%|^\.\.\.|\n---`)
-})
+var special = lazyregexp.New(`(?m)(^|[\s\[{,:-])[&*!][^\s,]|<<\s*:|^\s*(-\s+)*\?\s|^%|^\.\.\.|\n---`)
 
 // comments are the parts of lines that may be comments.
 func comments(text string) []string {
@@ -80,16 +77,14 @@ func comments(text string) []string {
 // token finds plain texts that may be read as numbers, booleans or null: behind a key, in a
 // list or among its parts. Anything that stands within a longer text, as in "arn:aws:1" or
 // ami-01, isn't one.
-var token = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)(?:^|[,\[{]|[:\-,\[{]\s+)[ \t]*([-+.]?[0-9.][^\s,\]}#:"']*(?::[^\s,\]}#"']+)*|~|[A-Za-z]{1,5})[ \t]*(?:$|[,\]}]|[ \t]#|:[ \t\n])`)
-})
+var token = lazyregexp.New(`(?m)(?:^|[,\[{]|[:\-,\[{]\s+)[ \t]*([-+.]?[0-9.][^\s,\]}#:"']*(?::[^\s,\]}#"']+)*|~|[A-Za-z]{1,5})[ \t]*(?:$|[,\]}]|[ \t]#|:[ \t\n])`)
 
 // faithful reports whether numbers and the like are shown as they are written: 1.10 is a
 // version, and would be shown as 1.1.
 func faithful(text string, v cty.Value) bool {
 	var texts map[string]bool
 	for rest := text; ; {
-		at := token().FindStringSubmatchIndex(rest)
+		at := token.Get().FindStringSubmatchIndex(rest)
 		if at == nil {
 			return true
 		}
@@ -117,12 +112,12 @@ func faithful(text string, v cty.Value) bool {
 }
 
 // colons find what ends a name, and the same within texts.
-var colons = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`:(\s|$)`) })
+var colons = lazyregexp.New(`:(\s|$)`)
 
 func colonsIn(texts ...string) int {
 	n := 0
 	for _, t := range texts {
-		n += len(colons().FindAllString(t, -1))
+		n += len(colons.Get().FindAllString(t, -1))
 	}
 	return n
 }

@@ -183,16 +183,18 @@ func kinds(rows []*summary.Row) (list []kind) {
 		if !known {
 			i = len(list)
 			at[class] = i
-			list = append(list, kind{Class: class, Word: words[class]})
+			list = append(list, kind{Class: class, Word: words()[class]})
 		}
 		list[i].Count += len(r.Changes)
 	}
 	return list
 }
 
-var words = map[string]string{
-	"create": "create", "update": "update in place", "delete": "destroy", "replace": "replace",
-	"read": "read", "forget": "forget", "none": "only the state",
+func words() map[string]string {
+	return map[string]string{
+		"create": "create", "update": "update in place", "delete": "destroy", "replace": "replace",
+		"read": "read", "forget": "forget", "none": "only the state",
+	}
 }
 
 // A row stands for changes that are alike.
@@ -229,7 +231,7 @@ func word(a plan.Action) string {
 	case plan.ForgetThenCreate:
 		return "replace, the old one stays"
 	}
-	return words[graphview.Class(a)]
+	return words()[graphview.Class(a)]
 }
 
 // A branch is a module with what is below it.
