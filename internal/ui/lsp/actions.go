@@ -22,6 +22,7 @@ const (
 	quickFix = "quickfix"
 	extract  = "refactor.extract"
 	move     = "refactor.move"
+	rewrite  = "refactor.rewrite"
 )
 
 func (q *request) codeActions(p protocol.CodeActionParams) (any, error) {
@@ -50,6 +51,10 @@ func (q *request) codeActions(p protocol.CodeActionParams) (any, error) {
 	}
 	if wanted(move) {
 		list = append(list, q.moves(path, body, start, end)...)
+		list = append(list, q.toModule(path, body, start, end)...)
+	}
+	if wanted(rewrite) {
+		list = append(list, q.forEach(path, body, start)...)
 	}
 	return list, nil
 }

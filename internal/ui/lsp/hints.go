@@ -80,12 +80,25 @@ func shortened(text string) string {
 	return text
 }
 
-// instances counts the instances of a block of the root module in a state; false for a block
+// instances says how many instances a block of the root module has in a state; false for a block
 // that has none by its kind.
 func instances(s *state.Snapshot, b *hclsyntax.Block) (string, bool) {
+	has := instanceKeys(s, b)
+	switch {
+	case has == nil:
+		return "", false
+	case len(has) == 1:
+		return "1 instance", true
+	}
+	return fmt.Sprintf("%d instances", len(has)), true
+}
+
+// instanceKeys are the keys of the instances that a block of the root module has in a state; nil for
+// a block that has none by its kind.
+func instanceKeys(s *state.Snapshot, b *hclsyntax.Block) map[addr.Key]bool {
 	mode, kept := map[string]addr.Mode{"resource": addr.Managed, "data": addr.Data}[b.Type]
 	if !(kept && len(b.Labels) == 2 || b.Type == "module" && len(b.Labels) == 1) {
-		return "", false
+		return nil
 	}
 	has := map[addr.Key]bool{}
 	for o := range s.Objects {
@@ -97,8 +110,5 @@ func instances(s *state.Snapshot, b *hclsyntax.Block) (string, bool) {
 			has[steps[0].Key] = true
 		}
 	}
-	if len(has) == 1 {
-		return "1 instance", true
-	}
-	return fmt.Sprintf("%d instances", len(has)), true
+	return has
 }
