@@ -2,8 +2,6 @@
 MIRROR := $(CURDIR)/.cache/mirror
 STATICCHECK := .cache/bin/staticcheck
 GOSEC := .cache/bin/gosec
-GORELEASER := .cache/bin/goreleaser
-SBOM := $(CURDIR)/.cache/bin/sbom
 COLLECTOR := $(CURDIR)/.cache/bin/collector
 MUTANTS := $(CURDIR)/.cache/bin/mutants
 PEER ?=
@@ -15,7 +13,7 @@ export CGO_ENABLED := 0
 # 2 MiB of memory and a millisecond of every start.
 export GOFLAGS := -trimpath -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories aws-modules page vscode editors ci clean soak
+.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories aws-modules page vscode editors ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -118,6 +116,7 @@ lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modul
 	cd test/backends && go vet ./...
 	cd temporal && go vet ./access ./depot ./flow ./rounds ./work # the others compile Temporal's server: make durable
 	go test -count=1 ./internal/testing/lint
+	cd tools/release && go vet . && go test .
 	cd tools && go vet ./... && go test -count=1 ./... && go run ./notice -check # anew: pages are outside of the module, so that their changes go unnoticed
 	$(STATICCHECK) ./...
 	$(GOSEC) -quiet -exclude-generated -exclude=$(UNSUITED) $(SECURED)
@@ -179,16 +178,22 @@ pictures: build ## record make demo and its pages, docs/images, and draw the cha
 notice: ## write NOTICE anew: the licences of all modules that the program is made of
 	cd tools && go run ./notice
 
-release-snapshot: $(GORELEASER) man ## archives, checksums, SBOMs, deb and rpm packages of the work tree, in dist/; SIGN_KEY=FILE signs the checksums
-	cd tools && go build -o $(SBOM) ./sbom
-	PATH="$(dir $(SBOM)):$$PATH" WEIR_COMMIT=$(COMMIT) WEIR_DATE=$(DATE) \
-	  WEIR_SHORT=$(shell git rev-parse --short=12 HEAD) WEIR_TIME=$(shell git log -1 --format=%ct) \
-	  $(GORELEASER) release --snapshot --clean $(RELEASEFLAGS)
-	$(if $(SIGN_KEY),for sums in dist/*_checksums.txt; do openssl dgst -sha256 -sign '$(SIGN_KEY)' -out "$$sums.sig" "$$sums" || exit 1; done)
+# The key of snapshots is created at the first use. Releases take theirs with SIGN_KEY=FILE.
+SIGN_KEY ?= $(CURDIR)/.cache/release/key.pem
+ROOTFS := $(CURDIR)/.cache/release
+RELEASE_ARCHS ?= amd64 arm64
+RELEASE_VERSION ?= 0.1.0-pre$(shell TZ=UTC git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S 2>/dev/null)
+release-snapshot: ## signed release of the work tree in dist/: archives, packages, image, formula, SBOMs, provenance; needs Debian's mmdebstrap; SIGN_KEY=FILE
+	scripts/packages release
+	scripts/rootfs $(ROOTFS) $(RELEASE_ARCHS)
+	cd tools/release && go run . -root ../.. -out $(CURDIR)/dist -version $(RELEASE_VERSION) -commit $(COMMIT) -date $(DATE) \
+	  -key '$(SIGN_KEY)' -rootfs $(ROOTFS) $(RELEASEFLAGS)
 
-$(GORELEASER): tools/release/go.mod tools/release/go.sum
-	cd tools/release && go build -trimpath -o ../../$@ github.com/goreleaser/goreleaser/v2
-	@touch $@
+release-twice: ## build the release of the last commit twice and compare the files byte by byte
+	scripts/release-twice $(MAKEOVERRIDES)
+
+release-check: ## install the packages of dist/ in a Debian system, run the image, the install script and the action; needs root
+	scripts/release-check
 
 # The tool has a module of its own, so that its dependencies are not the engine's.
 $(STATICCHECK): tools/go.mod tools/go.sum
@@ -329,4 +334,4 @@ proofs: ## lint, real providers and servers, simulation, fuzzing, faults: half a
 	  "chaos RUN=$(FAULTS) CHAOS='--n 60 --trials 2'"
 
 clean: ## remove what was built, but not the provider mirror
-	rm -rf bin dist bench/gen bench/bare/bare test/chaos/bin $(STATICCHECK) $(GOSEC) $(GORELEASER) $(SBOM) $(COLLECTOR) $(MUTANTS)
+	rm -rf bin dist bench/gen bench/bare/bare test/chaos/bin $(STATICCHECK) $(GOSEC) $(COLLECTOR) $(MUTANTS)

@@ -3,6 +3,7 @@
 //
 //	go run ./cmd/reference -pages docs/reference              the reference, as Markdown
 //	go run ./cmd/reference -man .cache/man -version 0.1.0     the manual, as pages of man
+//	go run ./cmd/reference -completions .cache/completions    the completion scripts of shells
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 	"strings"
 
 	"weir.dev/weir/internal/ui/cli"
+	"weir.dev/weir/internal/ui/completion"
 )
 
 //go:embed addresses.md
@@ -24,11 +26,13 @@ var addresses string
 func main() {
 	pages := flag.String("pages", "", "write the reference to `DIR`")
 	man := flag.String("man", "", "write the manual to `DIR`")
+	completions := flag.String("completions", "", "write the completion scripts to `DIR`")
 	version := flag.String("version", "", "the version that the manual is about")
 	flag.Parse()
 	for dir, files := range map[string]func() (map[string]string, error){
-		*pages: Reference,
-		*man:   func() (map[string]string, error) { return Manual(*version) },
+		*pages:       Reference,
+		*man:         func() (map[string]string, error) { return Manual(*version) },
+		*completions: Completions,
 	} {
 		if err := write(dir, files); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -107,6 +111,19 @@ func Manual(version string) (map[string]string, error) {
 	texts := map[string]string{}
 	for _, p := range pages {
 		name, text := p.Man(version)
+		texts[name] = text
+	}
+	return texts, nil
+}
+
+// Completions has the completion scripts by the names that the shells look for.
+func Completions() (map[string]string, error) {
+	texts := map[string]string{}
+	for shell, name := range map[string]string{"bash": "weir.bash", "zsh": "_weir", "fish": "weir.fish", "powershell": "weir.ps1"} {
+		text, err := completion.Script(shell, "weir")
+		if err != nil {
+			return nil, err
+		}
 		texts[name] = text
 	}
 	return texts, nil

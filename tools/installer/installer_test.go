@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -48,10 +49,11 @@ func newRelease(t *testing.T) *release {
 		t.Fatal(err)
 	}
 	run("dgst", "-sha256", "-sign", private, "-out", file+".sig", file)
-	var err error
-	if r.files[sums+".sig"], err = os.ReadFile(file + ".sig"); err != nil {
+	signature, err := os.ReadFile(file + ".sig")
+	if err != nil {
 		t.Fatal(err)
 	}
+	r.files[sums+".sig"] = []byte(base64.StdEncoding.EncodeToString(signature) + "\n")
 	return r
 }
 
@@ -93,6 +95,8 @@ func TestInstall(t *testing.T) {
 		"other archive":   {func(r *release) { r.files[archive] = packed(t, "#!/bin/sh\necho evil\n") }, "the checksum of " + archive},
 		"other checksums": {func(r *release) { r.files[sums] = append(r.files[sums], '\n') }, "the signature of " + sums},
 		"other key":       {func(r *release) { r.key = newRelease(t).key }, "the signature of " + sums},
+		"other signature": {func(r *release) { r.files[sums+".sig"] = newRelease(t).files[sums+".sig"] }, "the signature of " + sums},
+		"no checksum":     {func(r *release) { delete(r.files, archive); r.files[sums] = nil }, "the signature of " + sums},
 		"no signature":    {func(r *release) { delete(r.files, sums+".sig") }, sums + ".sig can't be downloaded"},
 		"no archive":      {func(r *release) { delete(r.files, archive) }, archive + " can't be downloaded"},
 		"no key":          {func(r *release) { r.key = "" }, "set WEIR_KEY"},
@@ -101,7 +105,7 @@ func TestInstall(t *testing.T) {
 			r := newRelease(t)
 			c.change(r)
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-				file, ok := r.files[strings.TrimPrefix(q.URL.Path, "/v/")]
+				file, ok := r.files[strings.TrimPrefix(q.URL.Path, "/v"+version+"/")]
 				if !ok {
 					http.NotFound(w, q)
 					return
@@ -111,7 +115,7 @@ func TestInstall(t *testing.T) {
 			defer server.Close()
 			home := t.TempDir()
 			install := exec.Command("sh", "../../scripts/install.sh")
-			install.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + t.TempDir(), "WEIR_RELEASE=" + server.URL + "/v", "WEIR_VERSION=" + version, "WEIR_KEY=" + r.key}
+			install.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + t.TempDir(), "WEIR_RELEASES=" + server.URL, "WEIR_VERSION=" + version, "WEIR_KEY=" + r.key}
 			out, err := install.CombinedOutput()
 			program := filepath.Join(home, ".local/bin/weir")
 			if c.want != "" {

@@ -1,13 +1,10 @@
-// Command sbom writes the modules of a built program as a CycloneDX document. It reads them
+// Package sbom writes the modules of a built program as a CycloneDX document. It reads them
 // from the program.
-//
-//	sbom PROGRAM OUTPUT
-package main
+package sbom
 
 import (
 	"debug/buildinfo"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -55,26 +52,17 @@ type property struct {
 	Value string `json:"value"`
 }
 
-func main() {
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func run(args []string) error {
-	if len(args) != 2 {
-		return fmt.Errorf("usage: sbom PROGRAM OUTPUT")
-	}
-	info, err := buildinfo.ReadFile(args[0])
+// Write writes the modules of a program to a file. An empty version stands for the program's own.
+func Write(program, file, version string) error {
+	info, err := buildinfo.ReadFile(program)
 	if err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(describe(info, os.Getenv("WEIR_VERSION"), cache()), "", "  ")
+	text, err := json.MarshalIndent(describe(info, version, cache()), "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(args[1], append(text, '\n'), 0o644)
+	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
 // cache is the directory of modules.
