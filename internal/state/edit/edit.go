@@ -93,14 +93,10 @@ func Has(s *state.Snapshot, t addr.Target) bool {
 // Select lists the current objects that targets name, all without any. With an
 // id only those that have it.
 func Select(s *state.Snapshot, targets []addr.Target, id string) []addr.Object {
-	var list []addr.Object
-	for _, at := range s.Addresses() {
+	return slices.DeleteFunc(s.Addresses(), func(at addr.Object) bool {
 		named := len(targets) == 0 || slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Matches(at.Instance) })
-		if at.Deposed == "" && named && (id == "" || attributeText(s.Objects[at], "id") == id) {
-			list = append(list, at)
-		}
-	}
-	return list
+		return at.Deposed != "" || !named || id != "" && attributeText(s.Objects[at], "id") != id
+	})
 }
 
 // attributeText is an attribute of a stored object if it is a string.

@@ -51,10 +51,38 @@ const (
 // The snapshot keeps slices of src: the caller must not change it afterwards.
 // Members that this version doesn't know are skipped.
 func Read(src []byte, name string) (*state.Snapshot, diag.List) {
+	return newReader(src, name).read()
+}
+
+// Outline is Read for callers that need no more of the objects than their addresses and
+// providers. All objects of a provider configuration are one, without attributes. It rejects
+// what Read rejects. States of earlier versions are read in full.
+func Outline(src []byte, name string) (*state.Snapshot, diag.List) {
+	r := newReader(src, name)
+	r.outlined = map[addr.ProviderConfig]*state.Object{}
+	return r.read()
+}
+
+// IsCurrent reports whether the text of a state has the version of the format that Bytes
+// writes.
+func IsCurrent(src []byte) bool {
+	s := scanner{src: src}
+	var version []byte
+	_ = s.object(func(member string) error {
+		text, err := s.value()
+		if err == nil && member == "version" {
+			version, err = text, errVersion // the rest needn't be read
+		}
+		return err
+	})
+	return string(version) == "4"
+}
+
+func (r *reader) read() (*state.Snapshot, diag.List) {
+	src := r.src
 	if len(bytes.TrimSpace(src)) == 0 {
 		return nil, nil
 	}
-	r := newReader(src, name)
 	// Nearly every object has its member of that name.
 	r.out.Objects = make(map[addr.Object]*state.Object, bytes.Count(src, []byte(`"schema_version"`)))
 	err := r.file()
@@ -83,6 +111,10 @@ type reader struct {
 	diags     diag.List
 	versioned bool
 	listed    bool // it has its list of resources
+	// outlined are the objects of an outline, nil for objects with all that they have. Each
+	// instance is read to scratch then.
+	outlined map[addr.ProviderConfig]*state.Object
+	scratch  state.Object
 
 	// The same few texts occur in every object, so each is parsed once.
 	modules   map[string]addr.Module
@@ -432,7 +464,12 @@ func (r *reader) parseProvider(text string) (addr.ProviderConfig, error) {
 
 // instance reads one element of instances.
 func (r *reader) instance(e *entry) error {
-	o := &state.Object{}
+	o := &r.scratch
+	if r.outlined == nil {
+		o = &state.Object{}
+	} else {
+		*o = state.Object{Dependencies: o.Dependencies[:0]}
+	}
 	i := instanceText{Object: o}
 	if err := r.object(func(member string) error { return r.instanceMember(&i, member) }); err != nil {
 		return err
@@ -450,8 +487,21 @@ func (r *reader) instance(e *entry) error {
 		r.diags.Add(Invalid.As(duplicateInstance).New(diag.Error, "%s has %s more than once. Remove all but one of the copies.", r.name, at))
 		return nil
 	}
-	r.out.Objects[at] = o
+	r.out.Objects[at] = r.kept(o)
 	return nil
+}
+
+// kept is what the state keeps of an object.
+func (r *reader) kept(o *state.Object) *state.Object {
+	if r.outlined == nil {
+		return o
+	}
+	shared := r.outlined[o.Provider]
+	if shared == nil {
+		shared = &state.Object{Provider: o.Provider}
+		r.outlined[o.Provider] = shared
+	}
+	return shared
 }
 
 // instanceText is an instance with the members that need a second look.
@@ -492,7 +542,7 @@ func (r *reader) instanceMember(i *instanceText, member string) (err error) {
 	case "private":
 		i.private, err = r.text()
 	case "dependencies":
-		i.Dependencies = nil
+		i.Dependencies = i.Dependencies[:0]
 		err = r.array(func() error { return r.dependency(i.Object) })
 	case dependencyKeysMember:
 		i.dependencyKeys, err = r.value()

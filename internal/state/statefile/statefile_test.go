@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/state"
 )
 
@@ -249,6 +251,7 @@ func checkRead(t testing.TB, src []byte) {
 	if (s == nil) != diags.HasErrors() && len(bytes.TrimSpace(src)) > 0 {
 		t.Fatalf("state %v with %v", s, diags)
 	}
+	checkOutline(t, src, s, diags)
 	if s == nil {
 		return
 	}
@@ -262,6 +265,63 @@ func checkRead(t testing.TB, src []byte) {
 	}
 	if second := write(t, again); first != second {
 		t.Fatalf("not stable:\n%s", cmp.Diff(first, second))
+	}
+}
+
+// checkOutline checks that an outline has the same problems as the state, and else the same
+// addresses, providers and everything that isn't about objects.
+func checkOutline(t testing.TB, src []byte, s *state.Snapshot, problems diag.List) {
+	t.Helper()
+	outline, diags := Outline(src, "x")
+	if fmt.Sprint(diags) != fmt.Sprint(problems) || (outline == nil) != (s == nil) {
+		t.Fatalf("%v of the outline, and %v of the state", diags, problems)
+	}
+	if s == nil {
+		return
+	}
+	if !slices.Equal(outline.Addresses(), s.Addresses()) {
+		t.Fatalf("the outline has %v, and the state %v", outline.Addresses(), s.Addresses())
+	}
+	for at, o := range s.Objects {
+		if outline.Objects[at].Provider != o.Provider {
+			t.Fatalf("%s has the provider %s in the outline, and %s in the state", at, outline.Objects[at].Provider, o.Provider)
+		}
+	}
+	rest, all := *outline, *s
+	rest.Objects, all.Objects = nil, nil
+	if a, b := write(t, &rest), write(t, &all); a != b {
+		t.Fatalf("the rest of the outline:\n%s", cmp.Diff(b, a))
+	}
+}
+
+// TestOutlineShares: objects of one provider configuration are one.
+func TestOutlineShares(t *testing.T) {
+	s, diags := Outline(big(1000), "x")
+	if diags.HasErrors() || len(s.Objects) != 1000 {
+		t.Fatal(diags)
+	}
+	first := s.Objects[s.Addresses()[0]]
+	for _, o := range s.Objects {
+		if o != first || o.JSON != nil || o.Private != nil || o.Dependencies != nil {
+			t.Fatalf("%+v beside %+v", o, first)
+		}
+	}
+}
+
+// TestIsCurrent: only the present version of the format is current, wherever it stands.
+func TestIsCurrent(t *testing.T) {
+	for src, want := range map[string]bool{
+		`{"version": 4, "serial": 1`:  true, // the rest isn't read
+		`{"serial": 1, "version": 4}`: true,
+		`{"serial": x, "version": 4}`: false,
+		`{"version": 3}`:              false,
+		`{"other": {"version": 4}}`:   false,
+		`["version", 4]`:              false,
+		``:                            false,
+	} {
+		if got := IsCurrent([]byte(src)); got != want {
+			t.Errorf("%s: %v", src, got)
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ func (e *env) outputs(ctx context.Context, o outputOptions) int {
 	case o.raw && o.name == "":
 		return e.Fail(view.NoOutputs.As("Output name required"), "You must give the name of a single output value when using the -raw option.")
 	}
-	s := e.inState(ctx, flags.State{Path: o.state})
+	s := e.outlined(ctx, flags.State{Path: o.state})
 	if s == nil {
 		return 1
 	}

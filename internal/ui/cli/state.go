@@ -131,6 +131,15 @@ func (e *env) inState(ctx context.Context, f flags.State) *lockedstate.Session {
 	return s
 }
 
+// outlined is inState for a command that needs no more of objects than their addresses.
+func (e *env) outlined(ctx context.Context, f flags.State) *lockedstate.Session {
+	o := f.Options()
+	o.Outlined = true
+	s, diags := e.directory.States.Present(ctx, o)
+	e.Diags(diags)
+	return s
+}
+
 // locked is inState for a command that changes the state.
 func (e *env) locked(ctx context.Context, o statemgr.Options, operation string) *lockedstate.Claimed {
 	if diags := e.directory.CheckMode(ctx); diags.HasErrors() {
@@ -159,7 +168,11 @@ func setupStateList(e *env, fs *flag.FlagSet) runner {
 	var f flags.State
 	id := selectionFlags(fs, &f)
 	return func(ctx context.Context, args []string) int {
-		s := e.inState(ctx, f)
+		read := e.outlined
+		if *id != "" {
+			read = e.inState // the id is an attribute
+		}
+		s := read(ctx, f)
 		if s == nil || !e.isThere(s) {
 			return 1
 		}
@@ -276,19 +289,22 @@ func setupStateShow(e *env, fs *flag.FlagSet) runner {
 }
 
 func (e *env) statePull(ctx context.Context) int {
-	s := e.inState(ctx, flags.State{})
+	s := e.outlined(ctx, flags.State{})
 	if s == nil {
 		return 1
 	}
-	if s.Base() == nil {
-		return 0
+	text := s.Text()
+	if s.Base() != nil && text == nil {
+		if s, _ = e.directory.States.Present(ctx, flags.State{}.Options()); s == nil { // its messages were printed
+			return 1
+		}
+		var err error
+		if text, err = statefile.Bytes(s.Base()); err != nil {
+			return e.Fail(diag.Unwritable.As("Failed to write state"), "%s.", err)
+		}
 	}
-	b, err := statefile.Bytes(s.Base())
-	if err != nil {
-		return e.Fail(diag.Unwritable.As("Failed to write state"), "%s.", err)
-	}
-	e.Say("%s", b)
-	return 0
+	_, err := e.Out.Write(text)
+	return e.Written(err)
 }
 
 func setupStatePush(e *env, fs *flag.FlagSet) runner {

@@ -1,11 +1,11 @@
 package output
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/dialect"
@@ -132,8 +132,14 @@ func (s *Screen) List(typ string, lines []string) {
 			s.Stream.Info(line, typ, nil)
 		}
 	}
-	if len(lines) > 0 && !(s.Messaging() && s.JSON) {
-		fmt.Fprintln(s.Out, strings.Join(lines, "\n"))
+	if s.Messaging() && s.JSON {
+		return
+	}
+	w := bufio.NewWriter(s.Out)
+	defer w.Flush()
+	for _, line := range lines {
+		w.WriteString(line)
+		w.WriteByte('\n')
 	}
 }
 

@@ -49,6 +49,9 @@ func TestFoldedWithoutLock(t *testing.T) {
 	w.Close()
 
 	s = next()
+	if s.Text() != nil {
+		t.Error("the stored text stands for a state that has more than that")
+	}
 	if s.Snapshot().Objects[made] == nil || s.Base().Objects[made] == nil {
 		t.Fatal("the object isn't recovered")
 	}

@@ -69,6 +69,9 @@ type Options struct {
 	Registry addr.Registry
 	// Memo has what states were read to before; nil for nothing.
 	Memo *parsecache.Memo
+	// Outlined: the session has no more of objects than an outline (statefile.Outline), except
+	// where a Memo has all.
+	Outlined bool
 	// Interval is the least time between two saves during an apply; 0 lets it
 	// follow from how long they take.
 	Interval time.Duration
@@ -179,6 +182,15 @@ func (s *Session) Prior() *state.Snapshot { return s.prior }
 // Base is the state as it is stored, nil without one. Without a lock it also has what the
 // journal of an earlier run knows.
 func (s *Session) Base() *state.Snapshot { return s.known }
+
+// Text is the stored text of Base. It is nil where Base has results from a journal, and where
+// the text has an earlier version of the format.
+func (s *Session) Text() []byte {
+	if s.known == nil || s.known != s.base || !statefile.IsCurrent(s.saved.data) {
+		return nil
+	}
+	return s.saved.data
+}
 
 // Stored is the serial of the state that is stored, and whether that has all that was
 // done.
@@ -409,7 +421,11 @@ func (s *Session) Read(ctx context.Context) diag.List {
 	}
 	name := s.backend.Describe()
 	read := parsecache.Of(s.Memo, "state "+name, data, func(data []byte) decoded {
-		snapshot, diags := statefile.Read(data, name)
+		read := statefile.Read
+		if s.Outlined && s.Memo == nil {
+			read = statefile.Outline
+		}
+		snapshot, diags := read(data, name)
 		return decoded{snapshot, diags, sync.OnceValue(func() string { return journal.Digest(data) })}
 	})
 	s.saved.find = read.digest

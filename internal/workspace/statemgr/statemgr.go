@@ -31,6 +31,8 @@ type Options struct {
 	Unread bool
 	// Transfers: the run ends moves between states.
 	Transfers bool
+	// Outlined: the command needs no more of objects than their addresses.
+	Outlined bool
 }
 
 // A Keeper has the states of a directory.
@@ -166,6 +168,7 @@ func (d *Keeper) SessionOptions(b *statebackend.Backend, o Options) (lockedstate
 		Saving:    d.place.Saving,
 		Damaged:   o.Damaged,
 		Transfers: o.Transfers,
+		Outlined:  o.Outlined,
 		Program:   d.place.Program,
 		Command:   d.place.Command,
 		Version:   d.place.Dialect.Version(),
