@@ -169,7 +169,8 @@ func dropData(s *state.Snapshot, p *plan.Plan) {
 func (r *run) tellImports() {
 	for _, c := range r.Plan.Changes {
 		if c.Importing != nil {
-			e := event.Event{Kind: event.ImportStart, Addr: c.Addr, IDKey: "id", IDValue: c.Importing.ID}
+			e := event.Event{Kind: event.ImportStart, Addr: c.Addr}
+			e.IDKey, e.IDValue = c.Importing.Label()
 			r.tell(e)
 			e.Kind = event.ImportComplete
 			r.tell(e)

@@ -9,10 +9,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"weir.dev/weir/internal/core/actiontrigger"
 	"weir.dev/weir/internal/core/addr"
@@ -156,6 +158,40 @@ type Importing struct {
 	ID       string
 	Identity cty.Value
 	Unknown  bool
+}
+
+// Label returns the name and the value by which progress shows the object: its ID, or the
+// attributes of its identity.
+func (i *Importing) Label() (name, value string) {
+	if i.Identity == cty.NilVal || i.Identity.IsNull() {
+		return "id", i.ID
+	}
+	var list []string // in the order of the names, as cty keeps objects
+	for key, v := range i.Identity.Elements() {
+		text := "(sensitive value)"
+		if !v.IsMarked() {
+			text = labelText(v)
+		}
+		list = append(list, key.AsString()+"="+text)
+	}
+	return "identity", strings.Join(list, ",")
+}
+
+func labelText(v cty.Value) string {
+	switch {
+	case v.IsNull():
+		return "null"
+	case !v.IsWhollyKnown():
+		return "(known after apply)"
+	}
+	if v, err := convert.Convert(v, cty.String); err == nil {
+		return v.AsString()
+	}
+	var list []string
+	for _, element := range v.Elements() {
+		list = append(list, labelText(element))
+	}
+	return "[" + strings.Join(list, ",") + "]"
 }
 
 // An OutputChange is what happens to a root output. Values are null where

@@ -233,3 +233,18 @@ func TestLeftOutWith(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestLabel(t *testing.T) {
+	text := cty.StringVal
+	for want, i := range map[string]Importing{
+		"id=x": {ID: "x"},
+		"identity=a=1,b=[x,true],c=null,d=(sensitive value)": {Identity: cty.ObjectVal(map[string]cty.Value{
+			"b": cty.TupleVal([]cty.Value{text("x"), cty.True}), "a": cty.NumberIntVal(1), "c": cty.NullVal(cty.String), "d": text("s").Mark("sensitive"),
+		})},
+		"identity=a=(known after apply)": {Identity: cty.ObjectVal(map[string]cty.Value{"a": cty.UnknownVal(cty.String)})},
+	} {
+		if name, value := i.Label(); name+"="+value != want {
+			t.Errorf("got %s=%s, want %s", name, value, want)
+		}
+	}
+}

@@ -241,7 +241,7 @@ func (t *Tested) Requirements(s *state.Snapshot) install.Requirements {
 	named := func(tree *program.Tree, f *testfile.File) {
 		for _, p := range f.Providers {
 			if source := moduletest.Provider(tree.Program, p.Local); moduletest.Needs(tree, source) {
-				reqs[source] = append(reqs[source], install.Requirement{Range: p.Range.Ptr()})
+				reqs[source] = append(reqs[source], install.Requirement{Constraint: p.Version, Range: p.Range.Ptr()})
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/lang/compiler/literal"
 	"weir.dev/weir/internal/lang/syntax"
 )
 
@@ -237,6 +238,9 @@ func (r *reader) addProvider(f *File, b *hcl.Block) {
 			return
 		}
 	}
+	if attr := attrs["version"]; attr != nil {
+		p.Version = r.version(attr)
+	}
 	if attr := attrs["for_each"]; attr != nil {
 		p.ForEach = attr.Expr
 		if p.Alias == "" {
@@ -249,6 +253,17 @@ func (r *reader) addProvider(f *File, b *hcl.Block) {
 		return
 	}
 	f.Providers = append(f.Providers, p)
+}
+
+// version decodes the version constraint of a provider block, which Terraform rejects in tests.
+func (r *reader) version(attr *hcl.Attribute) string {
+	const advice = "Move the version constraint into the required_providers block of the configuration that uses this provider."
+	if r.dialect == dialect.Terraform {
+		r.diags.Add(diag.BadProvider.As("Version constraints are not allowed in test files").Error(attr.NameRange, advice))
+		return ""
+	}
+	r.diags.Add(diag.Outdated.As("Version constraints inside provider configuration blocks are deprecated").Warning(attr.NameRange, advice))
+	return literal.Reader{Diags: &r.diags}.Constraint(attr.Expr)
 }
 
 // mocking decodes a block of a mocked provider.

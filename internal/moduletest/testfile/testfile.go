@@ -68,6 +68,7 @@ type Provider struct {
 	ProviderName
 	ForEach hcl.Expression // nil without
 	Config  hcl.Body       // of a provider block
+	Version string         // a constraint of a provider block, "" without
 	Mock    *Mock
 	Range   hcl.Range
 }

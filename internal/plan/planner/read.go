@@ -223,9 +223,11 @@ func (r *reader) imported(t *promise.Task, o *priorObject) (now *refreshedObject
 	if !o.Conn.Config.IsWhollyKnown() {
 		return nil, t.Report(providerclient.BadConfiguration.Error(target.block.Range, "The configuration of %s depends on values that are known only after apply, but importing needs the provider now.", o.Conn.Addr))
 	}
-	e := event.Event{Kind: event.ImportPrepare, Addr: o.Addr, IDKey: "id", IDValue: id}
+	importing := &plan.Importing{ID: id, Identity: identity}
+	e := event.Event{Kind: event.ImportPrepare, Addr: o.Addr}
+	e.IDKey, e.IDValue = importing.Label()
 	r.calls.tell(e)
-	e.Kind = event.RefreshStart
+	e.Kind, e.IDKey, e.IDValue = event.RefreshStart, "id", id
 	r.calls.tell(e)
 	var diags diag.List
 	o.Conn.Ask(r.calls.ctx, providerclient.Read, o.Addr.Name, func() diag.List {
@@ -242,7 +244,7 @@ func (r *reader) imported(t *promise.Task, o *priorObject) (now *refreshedObject
 	if !t.Report(diags...) {
 		return nil, false
 	}
-	now.importing = &plan.Importing{ID: id, Identity: identity}
+	now.importing = importing
 	target.done = now.importing
 	stored, err := o.Subject.Store(now.now, o.Conn.Addr, resourceconfig.SensitivePaths(o.Subject.Schema.Block.MarkSensitive(now.now.Value)))
 	if err != nil {

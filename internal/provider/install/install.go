@@ -64,6 +64,8 @@ type Options struct {
 	Tokens Tokens // nil for none
 	// Login finds who asks a registry of the OCI; nil for anybody.
 	Login func(ctx context.Context, from ociregistry.Repository) (ociregistry.Login, error)
+	// Netrc finds who asks the host of a package and of its checksums; nil for anybody.
+	Netrc func(host string) (user, password string, ok bool)
 	// PluginDirs, when set, are the only places to look at.
 	PluginDirs []string
 	// Implied are mirrors that count where the configuration names no

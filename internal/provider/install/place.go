@@ -71,7 +71,7 @@ func (in *installer) findPlaces() ([]place, error) {
 		}
 		return places, nil
 	}
-	plain := &web{client: in.HTTP, tokens: in.Tokens, limits: in.Config.Registry}
+	plain := &web{client: in.HTTP, tokens: in.Tokens, limits: in.Config.Registry, netrc: in.Netrc}
 	direct := func(w *web) source {
 		return &registry{web: w, platform: in.Platform, services: in.Config.Hosts, sign: in.Config.Registry.RequireSignatures, unexpired: in.Config.Registry.RequireUnexpired, bases: make(map[string]*discovery)}
 	}

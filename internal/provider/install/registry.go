@@ -193,7 +193,7 @@ func (r *registry) authenticate(ctx context.Context, p addr.Provider, s endpoint
 	if err != nil {
 		return err
 	}
-	list, _, err := r.web.getOf(ctx, s, listURL)
+	list, _, err := r.web.packages().getOf(ctx, s, listURL)
 	if err != nil {
 		return fmt.Errorf("the list of checksums can't be fetched: %w", err)
 	}
@@ -213,7 +213,7 @@ func (r *registry) authenticate(ctx context.Context, p addr.Provider, s endpoint
 		if err != nil {
 			return err
 		}
-		signature, _, err := r.web.getOf(ctx, s, signatureURL)
+		signature, _, err := r.web.packages().getOf(ctx, s, signatureURL)
 		if err != nil {
 			return fmt.Errorf("the signature can't be fetched: %w", err)
 		}

@@ -24,6 +24,16 @@ type web struct {
 	client *http.Client
 	tokens Tokens
 	limits cliconfig.Registry
+	netrc  func(host string) (user, password string, ok bool) // for packages; nil for nobody
+	basic  bool                                               // requests without a token have what netrc finds
+}
+
+// packages is w for packages and their checksums. The interface of a registry takes only
+// tokens.
+func (w *web) packages() *web {
+	other := *w
+	other.basic = w.netrc != nil
+	return &other
 }
 
 // The size limits of a package: the largest there are have a tenth of it. They are
@@ -151,6 +161,10 @@ func (w *web) request(ctx context.Context, address, token string) (*http.Respons
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
+	} else if w.basic && req.URL.User == nil {
+		if user, password, ok := w.netrc(req.URL.Hostname()); ok {
+			req.SetBasicAuth(user, password)
+		}
 	}
 	resp, err := w.client.Do(req)
 	if err != nil {
@@ -211,7 +225,7 @@ func (in *installer) download(ctx context.Context, f *found, to string) error {
 
 // archive reads the one at the address of a package.
 func (in *installer) archive(ctx context.Context, f *found, to io.Writer) error {
-	resp, err := (&web{client: in.HTTP}).request(ctx, f.url, f.token)
+	resp, err := (&web{client: in.HTTP, netrc: in.Netrc}).packages().request(ctx, f.url, f.token)
 	if err != nil {
 		return err
 	}

@@ -361,3 +361,24 @@ func TestGetNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestNetrc: the hosts of packages and of their checksums get what .netrc has for them. The
+// registry's interface, which has tokens, doesn't.
+func TestNetrc(t *testing.T) {
+	s := newSite(t)
+	publish(t, s)
+	a := addr.Provider{Host: s.host(), Namespace: "weir", Type: "a"}
+	o := Options{
+		Dir: t.TempDir(), Config: &cliconfig.Config{}, Requirements: Requirements{a: nil}, HTTP: s.Client(),
+		Netrc: func(host string) (user, password string, ok bool) { return "me", "pw", host == "127.0.0.1" },
+	}
+	if _, _, diags := run(t, o); diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	for _, request := range s.requests {
+		path, authorization, _ := strings.Cut(request, " ")
+		if strings.HasPrefix(authorization, "Basic ") != strings.HasPrefix(path, "/files/") {
+			t.Errorf("%s got %q", path, authorization)
+		}
+	}
+}

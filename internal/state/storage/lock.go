@@ -2,6 +2,7 @@ package storage
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -43,6 +44,19 @@ func ParseLockInfo(text []byte) (*LockInfo, error) {
 		return nil, fmt.Errorf("the information about the lock can't be read: %w", err)
 	}
 	return &i, nil
+}
+
+// ErrNoLock reports that somebody wants to release a lock of a backend that is configured without
+// one.
+var ErrNoLock = errors.New("locking is disabled for this backend")
+
+// WithoutLock is the result of Unlock where nothing is locked. Lock gave no ID, so that any ID is
+// an error.
+func WithoutLock(id string) error {
+	if id == "" {
+		return nil
+	}
+	return ErrNoLock
 }
 
 // String is a paragraph that users read the ID for force-unlock from.

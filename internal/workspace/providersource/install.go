@@ -6,6 +6,8 @@ import (
 	"weir.dev/weir/internal/cliconfig"
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/net/netrc"
 	"weir.dev/weir/internal/net/ociregistry"
 	"weir.dev/weir/internal/net/useragent"
 	"weir.dev/weir/internal/provider/builtin"
@@ -28,8 +30,18 @@ func (d *Supplier) Fetching(reqs install.Requirements) (install.Options, diag.Li
 		Login: func(ctx context.Context, from ociregistry.Repository) (ociregistry.Login, error) {
 			return config.ContainerLogin(ctx, environment, from)
 		},
+		Netrc:   d.netrc(),
 		Silence: d.place.Silence(),
 	}, diags
+}
+
+// netrc finds names and passwords for hosts of packages, as Terraform does. OpenTofu has them for
+// modules only.
+func (d *Supplier) netrc() func(host string) (user, password string, ok bool) {
+	if d.place.Dialect != dialect.Terraform {
+		return nil
+	}
+	return func(host string) (user, password string, ok bool) { return netrc.Find(d.place.Getenv, host) }
 }
 
 // Installing is what the installation of providers begins with.
@@ -37,6 +49,7 @@ func (d *Supplier) Installing(reqs install.Requirements) (install.Options, diag.
 	o, diags := d.Fetching(reqs)
 	sources, more := d.ProviderSources(o.Config)
 	diags.Append(more)
+	diags.Append(attachedWarning(sources))
 	o.Dir, o.External = d.place.Memory().Providers(), sources.External
 	o.Builtin = map[addr.Provider]bool{builtin.Address: true}
 	return o, diags

@@ -77,6 +77,19 @@ func overrideWarning(s Sources) diag.List {
 	return Overrides.Warnings("The following provider development overrides are set in the CLI configuration:%s\n\nThe behavior may therefore not match any released version of the provider and applying changes may cause the state to become incompatible with published releases.", strings.Join(list, ""))
 }
 
+// attachedWarning reminds init of providers that run already, which it doesn't install.
+func attachedWarning(s Sources) diag.List {
+	if len(s.reattach) == 0 {
+		return nil
+	}
+	var list []string
+	for p := range s.reattach {
+		list = append(list, "\n - "+p.ForDisplay())
+	}
+	slices.Sort(list)
+	return Overrides.As("Unmanaged providers are in effect").Warnings("The variable %s has these providers:%s\n\nThey run already, so that init and init -upgrade neither install them nor change their entries in the lock file. To install them, unset the variable.", plugin.ReattachEnv, strings.Join(list, ""))
+}
+
 // Requirements lists the providers that a configuration and a state need.
 func Requirements(tree *program.Tree, s *state.Snapshot) install.Requirements {
 	reqs := install.Requirements{}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/provider/plugin"
 	"weir.dev/weir/internal/workspace/backendinit"
 	"weir.dev/weir/internal/workspace/environment"
 )
@@ -29,6 +31,25 @@ func TestOverrideWarning(t *testing.T) {
 	want := "\n - x/a in /dev/a\n - x/b in /dev/b\n - x/c in /dev/c\n"
 	if len(diags) != 1 || diags[0].Summary != "Provider development overrides are in effect" || !strings.Contains(diags[0].Detail, want) {
 		t.Errorf("%v", diags)
+	}
+}
+
+// TestAttached: init reminds of providers that run already, in their order.
+func TestAttached(t *testing.T) {
+	var s Sources
+	if diags := attachedWarning(s); len(diags) > 0 {
+		t.Error(diags)
+	}
+	s.reattach = map[addr.Provider]plugin.Reattach{}
+	for _, name := range []string{"b", "a"} {
+		p, err := addr.OpenTofu.ParseProvider("x/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.reattach[p] = plugin.Reattach{}
+	}
+	if diags := attachedWarning(s); len(diags) != 1 || diags[0].Severity != diag.Warning || !strings.Contains(diags[0].Detail, "\n - x/a\n - x/b\n") {
+		t.Error(diags)
 	}
 }
 

@@ -292,3 +292,14 @@ func copyFile(from, to string, entry fs.DirEntry) error {
 	}
 	return os.WriteFile(to, data, info.Mode().Perm()|0o600) // #nosec G703 -- a name that was listed in a directory
 }
+
+// getenv reads a variable of the environment that the fetcher was given.
+func (f *Fetcher) getenv(name string) string {
+	value := ""
+	for _, pair := range f.Environ {
+		if v, ok := strings.CutPrefix(pair, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}

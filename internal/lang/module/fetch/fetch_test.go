@@ -409,19 +409,6 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-func TestNetrc(t *testing.T) {
-	const text = "# comment\nmacdef init\n machine a login no password no\n\nmachine a login x account z password y\ndefault login d password e\n"
-	for host, want := range map[string]string{"a": "x y true", "b": "d e true"} {
-		user, password, ok := netrcEntry(text, host)
-		if got := fmt.Sprint(user, " ", password, " ", ok); got != want {
-			t.Errorf("%s: got %s, want %s", host, got, want)
-		}
-	}
-	if _, _, ok := netrcEntry("machine a login x", "b"); ok {
-		t.Error("an entry for another host was taken")
-	}
-}
-
 // TestRedirectedCredentials: neither what .netrc has for a host nor its token go to
 // another one that it sends on to, not even by another port.
 func TestRedirectedCredentials(t *testing.T) {

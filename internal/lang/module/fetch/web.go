@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/lang/module"
+	"weir.dev/weir/internal/net/netrc"
 	"weir.dev/weir/internal/net/retry"
 	"weir.dev/weir/internal/sys/readlimit"
 )
@@ -224,7 +225,7 @@ func (f *Fetcher) request(ctx context.Context, u *url.URL, token string, accept 
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	} else if u.User == nil {
-		if user, password, ok := f.netrc(u.Hostname()); ok {
+		if user, password, ok := netrc.Find(f.getenv, u.Hostname()); ok {
 			req.SetBasicAuth(user, password)
 		}
 	}

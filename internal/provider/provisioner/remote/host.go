@@ -226,15 +226,7 @@ func (h *Host) copy(into string, deep bool, send func(*sink) error) error {
 	}
 	var stderr bytes.Buffer
 	s.Stderr = &stderr
-	command := "scp -d -t " // into a directory, or not at all
-	if deep {
-		command = "scp -d -r -t "
-	}
-	word := quote(into)
-	if h.target.windows {
-		word = `"` + strings.ReplaceAll(into, `"`, "") + `"`
-	}
-	if err := s.Start(command + word); err != nil {
+	if err := s.Start(h.receiver(into, deep)); err != nil {
 		return err
 	}
 	sink := &sink{w: in, r: bufio.NewReader(out)}
@@ -255,6 +247,19 @@ func (h *Host) copy(into string, deep bool, send func(*sink) error) error {
 		return sent
 	}
 	return err
+}
+
+// receiver is the command that takes files at the other end. PowerShell runs no program whose name
+// has quotes.
+func (h *Host) receiver(into string, deep bool) string {
+	command := "scp -d -t " // into a directory, or not at all
+	if deep {
+		command = "scp -d -r -t "
+	}
+	if h.target.windows {
+		return command + `"` + strings.ReplaceAll(into, `"`, "") + `"`
+	}
+	return command + quote(into)
 }
 
 // A sink is scp at the other end, which answers everything with a byte.

@@ -293,7 +293,10 @@ func (s *store) Inherit(info storage.LockInfo) {
 }
 
 func (s *store) Unlock(ctx context.Context, id string) error {
-	if s.unlock == nil {
+	switch {
+	case s.lock == nil:
+		return storage.WithoutLock(id)
+	case s.unlock == nil:
 		return nil
 	}
 	s.mu.Lock()

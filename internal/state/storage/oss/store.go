@@ -161,7 +161,7 @@ func (s *store) Holder(ctx context.Context) (*storage.LockInfo, error) {
 // Unlock implements storage.Store.
 func (s *store) Unlock(ctx context.Context, id string) error {
 	if s.b.table == nil {
-		return nil
+		return storage.WithoutLock(id)
 	}
 	holder, info, err := s.holder(ctx)
 	switch {

@@ -130,6 +130,9 @@ func (s *store) Holder(ctx context.Context) (*storage.LockInfo, error) {
 
 // Unlock removes both, also where one of them can't be removed.
 func (s *store) Unlock(ctx context.Context, id string) error {
+	if !s.b.lockFile && s.b.table == "" {
+		return storage.WithoutLock(id)
+	}
 	c, err := s.b.open(ctx)
 	if err != nil {
 		return err

@@ -146,6 +146,12 @@ func lock(t *testing.T, s Subject) {
 		if id != "" {
 			t.Errorf("a lock was made up: %q", id)
 		}
+		if err := a.Unlock(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+		if err := b.Unlock(t.Context(), first.ID); !errors.Is(err, storage.ErrNoLock) {
+			t.Errorf("a lock that can't be there is released: %v", err)
+		}
 		return
 	}
 	if (id == first.ID) == s.ServerID {

@@ -1,4 +1,5 @@
-package fetch
+// Package netrc reads names and passwords for hosts from the user's .netrc file.
+package netrc
 
 import (
 	"os"
@@ -6,22 +7,12 @@ import (
 	"strings"
 )
 
-// getenv reads a variable of the environment that the fetcher was given.
-func (f *Fetcher) getenv(name string) string {
-	value := ""
-	for _, pair := range f.Environ {
-		if v, ok := strings.CutPrefix(pair, name+"="); ok {
-			value = v
-		}
-	}
-	return value
-}
-
-// netrc finds the name and password for a host in the user's .netrc file.
-func (f *Fetcher) netrc(host string) (user, password string, ok bool) {
-	path := f.getenv("NETRC")
+// Find returns the name and password for a host. The file is the one of the variable NETRC, or
+// .netrc in the home directory.
+func Find(getenv func(name string) string, host string) (user, password string, ok bool) {
+	path := getenv("NETRC")
 	if path == "" {
-		home := f.getenv("HOME")
+		home := getenv("HOME")
 		if home == "" {
 			return "", "", false
 		}
@@ -31,11 +22,11 @@ func (f *Fetcher) netrc(host string) (user, password string, ok bool) {
 	if err != nil {
 		return "", "", false
 	}
-	return netrcEntry(string(data), host)
+	return entry(string(data), host)
 }
 
-// netrcEntry finds the entry for a host, or the default one.
-func netrcEntry(text, host string) (user, password string, ok bool) {
+// entry finds the entry for a host, or the default one.
+func entry(text, host string) (user, password string, ok bool) {
 	words := strings.Fields(withoutMacros(text))
 	mine := false
 	for i := 0; i < len(words); i++ {
