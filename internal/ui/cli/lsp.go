@@ -57,7 +57,7 @@ type printouts struct {
 }
 
 // Run runs this program in a directory and returns a new file with what it prints.
-func (p *printouts) Run(ctx context.Context, dir string, args ...string) (string, error) {
+func (p *printouts) Run(ctx context.Context, dir, pattern string, args ...string) (string, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -66,7 +66,7 @@ func (p *printouts) Run(ctx context.Context, dir string, args ...string) (string
 	if p.err != nil {
 		return "", p.err
 	}
-	f, err := os.CreateTemp(p.dir, args[0]+"-*.txt")
+	f, err := os.CreateTemp(p.dir, pattern)
 	if err != nil {
 		return "", err
 	}

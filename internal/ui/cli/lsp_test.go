@@ -12,7 +12,7 @@ import (
 func TestPrintouts(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	p := &printouts{}
-	file, err := p.Run(t.Context(), t.TempDir(), "why") // the program is this test, which has no such flag
+	file, err := p.Run(t.Context(), t.TempDir(), "why-*.txt", "why") // the program is this test, which has no such flag
 	if err != nil {
 		t.Fatal(err)
 	}

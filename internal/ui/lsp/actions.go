@@ -23,6 +23,7 @@ const (
 	extract  = "refactor.extract"
 	move     = "refactor.move"
 	rewrite  = "refactor.rewrite"
+	refactor = "refactor"
 )
 
 func (q *request) codeActions(p protocol.CodeActionParams) (any, error) {
@@ -55,6 +56,9 @@ func (q *request) codeActions(p protocol.CodeActionParams) (any, error) {
 	}
 	if wanted(rewrite) {
 		list = append(list, q.forEach(path, body, start)...)
+	}
+	if wanted(refactor) {
+		list = append(list, q.companions(path, body, start)...)
 	}
 	return list, nil
 }
@@ -99,6 +103,10 @@ func (q *request) fixes(path string, d protocol.Diagnostic) []protocol.CodeActio
 			e := q.edits()
 			e.appendTo(path, fmt.Sprintf("locals {\n  %s = null\n}\n", names[0][1]))
 			fix(fmt.Sprintf("Declare the local value %q", names[0][1]), e, false)
+		}
+	case unusedCode:
+		if e := q.removal(path, start); e != nil {
+			fix("Remove the declaration", e, false)
 		}
 	case diag.Missing.Name:
 		_, body := q.body(q.URI(path))

@@ -226,6 +226,9 @@ func (c *checks) send(v *project.View, files []string) {
 				p.Diagnostics = append(p.Diagnostics, c.diagnostic(c.ctx, v, text, d))
 			}
 		}
+		if v.Docs[path] != nil {
+			p.Diagnostics = append(p.Diagnostics, unused(c.ctx, v, path, text)...)
+		}
 		_ = c.conn.Notify(c.ctx, "textDocument/publishDiagnostics", p)
 	}
 }

@@ -15,14 +15,16 @@ import (
 // the command needs one.
 type lens struct {
 	command, title string
+	file           string // the pattern of its file's name
 	args           func(address string) []string
 }
 
 // Nothing here takes a lock or changes a state.
 var lenses = []lens{
-	{"weir.plan", "Plan", func(string) []string { return []string{"plan", "-input=false", "-lock=false", "-no-color"} }},
-	{"weir.why", "Why", func(address string) []string { return []string{"why", "-lock=false", "-no-color", address} }},
-	{"weir.impact", "Impact", func(address string) []string { return []string{"impact", "-no-color", address} }},
+	{"weir.plan", "Plan", "plan-*.txt", func(string) []string { return []string{"plan", "-input=false", "-lock=false", "-no-color"} }},
+	{"weir.page", "Page", "plan-*.html", func(string) []string { return []string{"plan", "-input=false", "-lock=false", "-format=html"} }},
+	{"weir.why", "Why", "why-*.txt", func(address string) []string { return []string{"why", "-lock=false", "-no-color", address} }},
+	{"weir.impact", "Impact", "impact-*.txt", func(address string) []string { return []string{"impact", "-no-color", address} }},
 }
 
 // codeLenses offer a plan at the first block of a file, and questions about resources, data
@@ -44,7 +46,7 @@ func (q *request) codeLenses(p protocol.DocumentParams) (any, error) {
 			address = b.Type + "." + strings.Join(b.Labels, ".")
 		}
 		for _, l := range lenses {
-			about := l.command != "weir.plan"
+			about := !strings.HasPrefix(l.file, "plan")
 			if about && address == "" || !about && n > 0 {
 				continue
 			}
@@ -71,13 +73,13 @@ func (q *request) execute(p protocol.ExecuteParams) (any, error) {
 		if l.command != p.Command || q.options.Run == nil || dir == "" {
 			continue
 		}
-		file, err := q.options.Run(q, dir, l.args(address)...)
+		file, err := q.options.Run(q, dir, l.file, l.args(address)...)
 		if err != nil {
 			return nil, err
 		}
 		uri := project.URI(file)
 		if q.client.Window.ShowDocument.Support {
-			err = q.conn.Call(q, "window/showDocument", protocol.ShowDocument{URI: uri, TakeFocus: true}, nil)
+			err = q.conn.Call(q, "window/showDocument", protocol.ShowDocument{URI: uri, TakeFocus: true, External: strings.HasSuffix(l.file, ".html")}, nil)
 		}
 		return uri, err
 	}

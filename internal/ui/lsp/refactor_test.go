@@ -232,3 +232,87 @@ func TestRefactoringsPlanNothing(t *testing.T) {
 		t.Errorf("not every kind was done: %v", done)
 	}
 }
+
+// TestUnused: a hint at what nothing refers to, and its removal.
+func TestUnused(t *testing.T) {
+	e := edit(t, `
+-- main.tf --
+# It isn't needed.
+variable "idle" {
+  default = 1
+}
+
+variable "given" {
+  default = 1
+}
+
+locals {
+  used = 1
+  idle = var.given
+}
+
+output "used" {
+  value = local.used
+}
+`)
+	e.open("main.tf")
+	for _, name := range []string{"local.idle", "var.given", "var.idle"} {
+		found := e.wait("main.tf", map[string][]string{
+			"local.idle": {"refers to var.idle", "refers to local.idle"}, "var.given": {"refers to var.idle", "refers to var.given"}, "var.idle": {"refers to var.idle"},
+		}[name]...)
+		d := found[len(found)-1]
+		if d.Message != "Nothing in this module refers to "+name+"." || d.Severity != protocol.SeverityHint || !slices.Equal(d.Tags, []int{protocol.TagUnnecessary}) {
+			t.Errorf("%q, severity %d, tags %v", d.Message, d.Severity, d.Tags)
+		}
+		e.written(t, e.actions("main.tf", "", d)["Remove the declaration"])
+	}
+	if want := "locals {\n  used = 1\n}\n\noutput \"used\" {\n  value = local.used\n}\n"; e.texts["main.tf"] != want {
+		t.Errorf("what is left:\n%s", e.texts["main.tf"])
+	}
+}
+
+// TestCompanions: the blocks that go with a resource.
+func TestCompanions(t *testing.T) {
+	e := edit(t, `
+-- main.tf --
+# Comment.
+resource "terraform_data" "a" {
+  count = 1
+}
+
+resource "random_pet" "b" {
+}
+-- versions.tf --
+terraform {
+  required_providers {
+    aws = {
+      source = "hashicorp/aws"
+    }
+  }
+}
+`)
+	e.open("main.tf")
+	for _, c := range []struct{ at, title, file, want string }{
+		{"\"a\"", "Write an import block", "main.tf", "}\n\nimport {\n  to = terraform_data.a[0]\n  id = \"\"\n}\n\nresource"},
+		{"\"a\"", "Forget its objects with a removed block", "main.tf", "removed {\n  from = terraform_data.a\n  lifecycle {\n    destroy = false\n  }\n}\n\nresource \"random_pet\""},
+		{"\"b\"", "Add \"random\" to required_providers", "versions.tf", "required_providers {\n    random = {\n      source = \"hashicorp/random\"\n    }\n    aws = {"},
+	} {
+		a, ok := e.actions("main.tf", c.at)[c.title]
+		if !ok {
+			t.Errorf("%s: not offered", c.title)
+			continue
+		}
+		if got := e.apply(*a.Edit)[c.file]; !strings.Contains(got, c.want) {
+			t.Errorf("%s:\n%s", c.title, got)
+		}
+	}
+	if _, ok := e.actions("main.tf", "\"a\"")["Add \"terraform\" to required_providers"]; ok {
+		t.Error("the built-in provider is to be required")
+	}
+	e = edit(t, "\n-- main.tf --\nresource \"terraform_data\" \"a\" {\n}\n")
+	e.open("main.tf")
+	e.applied(t)
+	if _, ok := e.actions("main.tf", "\"a\"")["Write an import block"]; ok {
+		t.Error("an import is offered for a resource that has objects")
+	}
+}

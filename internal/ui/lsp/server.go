@@ -31,9 +31,9 @@ type Options struct {
 	Log     io.Writer // for people who look for a bug of the server or of an editor
 	Version string
 	Outside environment.Options
-	// Run runs a command of weir in a directory and returns a file with what it prints, errors
-	// as well. Without it no code lenses are offered.
-	Run func(ctx context.Context, dir string, args ...string) (file string, err error)
+	// Run runs a command of weir in a directory and returns a new file with what it prints, errors
+	// as well, whose name fits the pattern. Without it no code lenses are offered.
+	Run func(ctx context.Context, dir, pattern string, args ...string) (file string, err error)
 }
 
 // Codes of errors that the protocol defines.
