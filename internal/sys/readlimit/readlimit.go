@@ -84,7 +84,7 @@ func Any(path string, interrupted <-chan struct{}) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Mode().IsRegular() || info.IsDir() {
+	if info.Mode().IsRegular() || info.IsDir() || isNull(info) {
 		return File(path)
 	}
 	return wait(interrupted, func() ([]byte, error) {
