@@ -85,3 +85,15 @@ func TestAny(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestNullAfterInterrupt: the null device has nothing to wait for, so an interrupt that came
+// before doesn't matter.
+func TestNullAfterInterrupt(t *testing.T) {
+	interrupted := make(chan struct{})
+	close(interrupted)
+	for range 50 {
+		if data, err := Any(os.DevNull, interrupted); len(data) > 0 || err != nil {
+			t.Fatalf("%q, %v", data, err)
+		}
+	}
+}

@@ -51,8 +51,8 @@ func (q *request) companions(path string, body *hclsyntax.Body, at int) []protoc
 	return list
 }
 
-// require adds a provider to the required_providers block of a module, which it makes if there is
-// none in native syntax.
+// require adds a provider to the required_providers block of a module. A module without one in
+// native syntax gets one.
 func (e *edits) require(m *project.Module, path string, use program.ProviderUse) {
 	entry := fmt.Sprintf("    %s = {\n      source = %q\n    }", use.LocalName, use.Provider.ForDisplay())
 	for _, f := range m.Source.Files {
