@@ -22,7 +22,6 @@ type lens struct {
 // Nothing here takes a lock or changes a state.
 var lenses = []lens{
 	{"weir.plan", "Plan", "plan-*.txt", func(string) []string { return []string{"plan", "-input=false", "-lock=false", "-no-color"} }},
-	{"weir.page", "Page", "plan-*.html", func(string) []string { return []string{"plan", "-input=false", "-lock=false", "-format=html"} }},
 	{"weir.why", "Why", "why-*.txt", func(address string) []string { return []string{"why", "-lock=false", "-no-color", address} }},
 	{"weir.impact", "Impact", "impact-*.txt", func(address string) []string { return []string{"impact", "-no-color", address} }},
 }
@@ -79,7 +78,7 @@ func (q *request) execute(p protocol.ExecuteParams) (any, error) {
 		}
 		uri := project.URI(file)
 		if q.client.Window.ShowDocument.Support {
-			err = q.conn.Call(q, "window/showDocument", protocol.ShowDocument{URI: uri, TakeFocus: true, External: strings.HasSuffix(l.file, ".html")}, nil)
+			err = q.conn.Call(q, "window/showDocument", protocol.ShowDocument{URI: uri, TakeFocus: true}, nil)
 		}
 		return uri, err
 	}

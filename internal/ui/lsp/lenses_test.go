@@ -112,12 +112,12 @@ func TestCodeLenses(t *testing.T) {
 	for _, l := range got {
 		list = append(list, strings.TrimSpace(e.text(e.uri("main.tf"), l.Range)+" "+l.Command.Title))
 	}
-	want := []string{"variable Plan", "variable Page", "resource Why", "resource Impact", "module Why", "module Impact"}
+	want := []string{"variable Plan", "resource Why", "resource Impact", "module Why", "module Impact"}
 	if !slices.Equal(list, want) {
 		t.Fatalf("lenses %q, want %q", list, want)
 	}
 	var uri string
-	e.call("workspace/executeCommand", map[string]any{"command": got[4].Command.Command, "arguments": got[4].Command.Arguments}, &uri)
+	e.call("workspace/executeCommand", map[string]any{"command": got[3].Command.Command, "arguments": got[3].Command.Arguments}, &uri)
 	e.mu.Lock()
 	shown := e.shown
 	e.mu.Unlock()

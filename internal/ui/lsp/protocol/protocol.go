@@ -396,7 +396,6 @@ type ExecuteParams struct {
 type ShowDocument struct {
 	URI       string `json:"uri"`
 	TakeFocus bool   `json:"takeFocus"`
-	External  bool   `json:"external,omitempty"` // in a browser
 }
 
 // DocumentLink leads from a part of a text to an address.
