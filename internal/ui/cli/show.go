@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"flag"
+	"io"
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
@@ -144,8 +145,8 @@ func (e *env) showPlanFile(ctx context.Context, content planfile.Content, diags 
 	if o.Format == "html" {
 		return e.Written(page.Plan(e.Out, content.Plan, page.Beside{Tree: tree, Edges: engine.Edges(loaded, content.Plan), Durations: e.directory.Place.Memory().Durations(), Took: steptimes.Read(e.directory.Place.Memory().LastApply(), content.Plan)}))
 	}
-	return e.Result("plan", func() ([]byte, error) {
-		return jsonplan.Marshal(content.Plan, tree, engine.Edges(loaded, content.Plan), e.Dialect)
+	return e.ResultTo("plan", func(w io.Writer) error {
+		return jsonplan.Write(w, content.Plan, tree, engine.Edges(loaded, content.Plan), e.Dialect)
 	}, func() int {
 		code := e.Written(e.Plan(content.Plan))
 		if g := content.Plan.Graph; code == 0 && (o.WantsSteps() || o.Steps == nil && g != nil && len(g.Steps) > 0) {
@@ -168,7 +169,7 @@ func (e *env) showState(ctx context.Context, s *state.Snapshot) int {
 			return e.Diags(diags)
 		}
 	}
-	return e.Result("state", func() ([]byte, error) { return jsonstate.Marshal(s, schemas) }, func() int {
+	return e.ResultTo("state", func(w io.Writer) error { return jsonstate.Write(w, s, schemas) }, func() int {
 		switch {
 		case none:
 			e.Say("No state.\n")

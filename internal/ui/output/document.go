@@ -3,7 +3,6 @@ package output
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 
@@ -102,6 +101,11 @@ func (s *Screen) Documented() bool { return s.programs() != nil }
 // Result shows what came of a command: the document where programs want it, and the text
 // unless they alone do.
 func (s *Screen) Result(what string, document func() ([]byte, error), text func() int) int {
+	return s.ResultTo(what, whole(document), text)
+}
+
+// ResultTo is Result for a document that is written bit by bit. It is cut off after an error.
+func (s *Screen) ResultTo(what string, document func(io.Writer) error, text func() int) int {
 	if w := s.programs(); w != nil {
 		if code := s.marshalled(w, document, what); code != 0 {
 			return code
@@ -113,13 +117,28 @@ func (s *Screen) Result(what string, document func() ([]byte, error), text func(
 	return text()
 }
 
-func (s *Screen) marshalled(w io.Writer, document func() ([]byte, error), what string) int {
-	text, err := document()
+// whole writes a document at once.
+func whole(document func() ([]byte, error)) func(io.Writer) error {
+	return func(w io.Writer) error {
+		text, err := document()
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		return err
+	}
+}
+
+func (s *Screen) marshalled(to io.Writer, document func(io.Writer) error, what string) int {
+	w := bufio.NewWriterSize(to, 64<<10)
+	err := document(w)
+	if _, failed := w.Write(nil); failed != nil { // what it returned after that isn't of its own
+		return s.Written(failed)
+	}
 	if err != nil {
 		return s.Fail(diag.Unwritable.As("Failed to marshal "+what+" to json"), "%s.", err)
 	}
-	_, err = fmt.Fprintf(w, "%s\n", text)
-	return s.Written(err)
+	w.WriteByte('\n')
+	return s.Written(w.Flush())
 }
 
 // Messaging reports whether results are messages of a stream.
@@ -145,7 +164,7 @@ func (s *Screen) List(typ string, lines []string) {
 
 // Document prints a document that is for programs, unless it couldn't be made.
 func (s *Screen) Document(text []byte, err error, what string) int {
-	return s.marshalled(s.Out, func() ([]byte, error) { return text, err }, what)
+	return s.marshalled(s.Out, whole(func() ([]byte, error) { return text, err }), what)
 }
 
 // PrintJSON prints a value as an indented JSON document.

@@ -2,9 +2,12 @@ package output
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"weir.dev/weir/internal/core/dialect"
@@ -69,3 +72,43 @@ func inOrder(t *testing.T, name, text string, parts []string) {
 		rest = after
 	}
 }
+
+// TestResultCutOff: a short document that can't be made leaves nothing, a long one its beginning.
+func TestResultCutOff(t *testing.T) {
+	for _, size := range []int{10, 100_000} {
+		var out, problems bytes.Buffer
+		s := &Screen{Out: &out, Err: &problems, JSON: true, Sources: func() map[string][]byte { return nil }}
+		s.Begin(Document)
+		code := s.ResultTo("one", func(w io.Writer) error {
+			if _, err := w.Write(bytes.Repeat([]byte("x"), size)); err != nil {
+				return err
+			}
+			return errors.New("no more")
+		}, func() int { return 0 })
+		if code != 1 || !strings.Contains(out.String()+problems.String(), "no more") {
+			t.Errorf("%d bytes: exit code %d, %s", size, code, problems.String())
+		}
+		if size < 100 && strings.Contains(out.String(), "x") {
+			t.Errorf("the beginning of a short document is printed: %s", out.String())
+		}
+	}
+	for _, test := range []struct {
+		err  error
+		code int
+	}{{syscall.EPIPE, 0}, {syscall.ENOSPC, 1}} {
+		var problems bytes.Buffer
+		s := &Screen{Out: failing{test.err}, Err: &problems, JSON: true, Sources: func() map[string][]byte { return nil }}
+		s.Begin(Document)
+		code := s.ResultTo("one", func(w io.Writer) error {
+			_, err := w.Write(make([]byte, 100_000))
+			return err
+		}, func() int { return 0 })
+		if code != test.code || strings.Contains(problems.String(), "marshal") {
+			t.Errorf("%v: exit code %d, %s", test.err, code, problems.String())
+		}
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }

@@ -5,8 +5,10 @@
 package jsonplan
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"io"
 	"slices"
 	"time"
 
@@ -28,27 +30,36 @@ import (
 // FormatVersion is the version of the format.
 const FormatVersion = "1.2"
 
+// A document has its members in the order of the format. The prior state, which is written object
+// by object, stands between its parts.
 type document struct {
-	FormatVersion   string                  `json:"format_version"`
-	Version         string                  `json:"terraform_version,omitempty"`
-	Variables       map[string]variable     `json:"variables,omitempty"`
-	PlannedValues   jsonstate.Values        `json:"planned_values"`
-	Drift           []*ResourceChange       `json:"resource_drift,omitempty"`
-	ResourceChanges []*ResourceChange       `json:"resource_changes,omitempty"`
-	Deferred        []deferred              `json:"deferred_changes,omitempty"`
-	DeferredActions []deferredInvocation    `json:"deferred_action_invocations,omitempty"`
-	OutputChanges   map[string]*Change      `json:"output_changes,omitempty"`
-	PriorState      *jsonstate.State        `json:"prior_state,omitempty"`
-	Configuration   json.RawMessage         `json:"configuration,omitempty"`
-	Relevant        []attribute             `json:"relevant_attributes,omitempty"`
-	Actions         []*invocation           `json:"action_invocations,omitempty"`
-	Checks          []jsonstate.CheckResult `json:"checks,omitempty"`
-	Timestamp       string                  `json:"timestamp,omitempty"`
-	LeftOut         *LeftOut                `json:"objects_left_out,omitempty"`
-	Graph           *executionGraph         `json:"execution_graph,omitempty"`
-	Applyable       bool                    `json:"applyable"`
-	Complete        bool                    `json:"complete"`
-	Errored         bool                    `json:"errored"`
+	beforePrior
+	afterPrior
+}
+
+type beforePrior struct {
+	FormatVersion   string               `json:"format_version"`
+	Version         string               `json:"terraform_version,omitempty"`
+	Variables       map[string]variable  `json:"variables,omitempty"`
+	PlannedValues   jsonstate.Values     `json:"planned_values"`
+	Drift           []*ResourceChange    `json:"resource_drift,omitempty"`
+	ResourceChanges []*ResourceChange    `json:"resource_changes,omitempty"`
+	Deferred        []deferred           `json:"deferred_changes,omitempty"`
+	DeferredActions []deferredInvocation `json:"deferred_action_invocations,omitempty"`
+	OutputChanges   map[string]*Change   `json:"output_changes,omitempty"`
+}
+
+type afterPrior struct {
+	Configuration json.RawMessage         `json:"configuration,omitempty"`
+	Relevant      []attribute             `json:"relevant_attributes,omitempty"`
+	Actions       []*invocation           `json:"action_invocations,omitempty"`
+	Checks        []jsonstate.CheckResult `json:"checks,omitempty"`
+	Timestamp     string                  `json:"timestamp,omitempty"`
+	LeftOut       *LeftOut                `json:"objects_left_out,omitempty"`
+	Graph         *executionGraph         `json:"execution_graph,omitempty"`
+	Applyable     bool                    `json:"applyable"`
+	Complete      bool                    `json:"complete"`
+	Errored       bool                    `json:"errored"`
 }
 
 type variable struct {
@@ -130,13 +141,19 @@ func LeftOutOf(p *plan.Plan) *LeftOut {
 // Marshal writes a plan together with the configuration it was made for, which
 // may be nil, and its execution graph unless reasons is nil. The dialect names the engine.
 func Marshal(p *plan.Plan, tree *program.Tree, reasons *edges.Of, d dialect.Dialect) ([]byte, error) {
+	var b bytes.Buffer
+	err := Write(&b, p, tree, reasons, d)
+	return b.Bytes(), err
+}
+
+// Write is Marshal for a writer. After an error the document is cut off.
+func Write(w io.Writer, p *plan.Plan, tree *program.Tree, reasons *edges.Of, d dialect.Dialect) error {
 	version := d.Version()
 	p, _ = masking.Plan(p, masking.Secrets(p, tree))
-	doc := document{
-		FormatVersion: FormatVersion, Version: version, Errored: p.Errored,
-		Applyable: !p.Errored && p.HasChanges(), Complete: !p.Errored && len(p.Deferred) == 0 && len(p.Targets)+len(p.Excludes) == 0,
+	doc := document{beforePrior{FormatVersion: FormatVersion, Version: version}, afterPrior{
+		Errored: p.Errored, Applyable: !p.Errored && p.HasChanges(), Complete: !p.Errored && len(p.Deferred) == 0 && len(p.Targets)+len(p.Excludes) == 0,
 		Checks: jsonstate.Checks(p.Checks), LeftOut: LeftOutOf(p), Graph: executionGraphOf(p, reasons),
-	}
+	}}
 	if !p.Timestamp.IsZero() {
 		doc.Timestamp = p.Timestamp.UTC().Format(time.RFC3339)
 	}
@@ -151,16 +168,6 @@ func Marshal(p *plan.Plan, tree *program.Tree, reasons *edges.Of, d dialect.Dial
 		func() (err error) { doc.OutputChanges, err = outputs(p.Outputs); return },
 		func() (err error) { doc.Relevant, err = relevant(p); return },
 		func() (err error) {
-			prior := priorState(p, tree)
-			if prior.IsEmpty() {
-				return nil
-			}
-			if doc.PriorState, err = jsonstate.Convert(prior, p.Schemas); err == nil {
-				doc.PriorState.Version = version // it was brought up to date
-			}
-			return err
-		},
-		func() (err error) {
 			if tree != nil {
 				doc.Configuration, err = jsonconfig.Marshal(tree, p.Schemas)
 			}
@@ -168,9 +175,32 @@ func Marshal(p *plan.Plan, tree *program.Tree, reasons *edges.Of, d dialect.Dial
 		},
 	)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return json.Marshal(doc)
+	before, err := json.Marshal(doc.beforePrior)
+	if err != nil {
+		return err
+	}
+	after, err := json.Marshal(doc.afterPrior)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(before[:len(before)-1]); err != nil {
+		return err
+	}
+	if prior := priorState(p, tree); !prior.IsEmpty() {
+		now := *prior
+		now.Version = version // it was brought up to date
+		if _, err := io.WriteString(w, `,"prior_state":`); err != nil {
+			return err
+		}
+		if err := jsonstate.Write(w, &now, p.Schemas); err != nil {
+			return err
+		}
+	}
+	after[0] = ','
+	_, err = w.Write(after)
+	return err
 }
 
 func firstError(steps ...func() error) error {
@@ -264,7 +294,7 @@ func variables(p *plan.Plan, tree *program.Tree) (map[string]variable, error) {
 // plannedValues is what the state is going to be, as far as known. OpenTofu lists forgotten
 // objects, too.
 func plannedValues(p *plan.Plan, d dialect.Dialect) (jsonstate.Values, error) {
-	tree := jsonstate.NewTree()
+	tree := jsonstate.NewTree[*jsonstate.Resource]()
 	for _, c := range Shown(Planned(p)) {
 		if c.Action == plan.Delete || c.Addr.Deposed != "" || c.Action == plan.Forget && d == dialect.Terraform {
 			continue
@@ -286,7 +316,7 @@ func plannedValues(p *plan.Plan, d dialect.Dialect) (jsonstate.Values, error) {
 		}
 		tree.Add(c.Addr.Module, r)
 	}
-	tree.Sort()
+	jsonstate.Sort(tree)
 	values := jsonstate.Values{Outputs: map[string]jsonstate.Output{}, Root: *tree.Root()}
 	for _, o := range p.Outputs {
 		if o.Action == plan.Delete {

@@ -24,18 +24,10 @@ import (
 // FormatVersion is the version of the format.
 const FormatVersion = "1.0"
 
-// A State is the whole document.
-type State struct {
-	FormatVersion string        `json:"format_version"`
-	Version       string        `json:"terraform_version,omitempty"`
-	Values        *Values       `json:"values,omitempty"`
-	Checks        []CheckResult `json:"checks,omitempty"`
-}
-
-// Values are the outputs and objects of a state or plan.
+// Values are the outputs and objects of a plan.
 type Values struct {
 	Outputs map[string]Output `json:"outputs,omitempty"`
-	Root    Module            `json:"root_module"`
+	Root    Module[*Resource] `json:"root_module"`
 }
 
 // An Output is the value of a root output. Value and Type are absent when the
@@ -48,10 +40,10 @@ type Output struct {
 }
 
 // A Module has the objects of a module instance.
-type Module struct {
-	Resources []*Resource `json:"resources,omitempty"`
-	Address   string      `json:"address,omitempty"`
-	Children  []*Module   `json:"child_modules,omitempty"`
+type Module[R any] struct {
+	Resources []R          `json:"resources,omitempty"`
+	Address   string       `json:"address,omitempty"`
+	Children  []*Module[R] `json:"child_modules,omitempty"`
 }
 
 // A Resource is one object of a resource instance.
@@ -70,41 +62,6 @@ type Resource struct {
 	Deposed         string          `json:"deposed_key,omitempty"`
 	Identity        json.RawMessage `json:"identity,omitempty"`
 	IdentityVersion *int64          `json:"identity_schema_version,omitempty"`
-}
-
-// Marshal writes a state. Schemas may lack providers.
-func Marshal(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas) ([]byte, error) {
-	doc, err := Convert(s, schemas)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(doc)
-}
-
-// Convert is Marshal without the last step, for documents that contain a
-// state.
-func Convert(s *state.Snapshot, schemas map[addr.Provider]*provider.Schemas) (*State, error) {
-	doc := &State{FormatVersion: FormatVersion}
-	if s.IsEmpty() {
-		return doc, nil
-	}
-	doc.Version = s.Version
-	outputs, err := Outputs(s.Outputs)
-	if err != nil {
-		return nil, err
-	}
-	tree := NewTree()
-	for _, a := range s.Addresses() {
-		o := s.Objects[a]
-		r, err := object(a, o, Schema(schemas, o.Provider.Provider, a.Name))
-		if err != nil {
-			return nil, err
-		}
-		tree.Add(a.Module, r)
-	}
-	doc.Values = &Values{outputs, *tree.Root()}
-	doc.Checks = Checks(s.Checks)
-	return doc, nil
 }
 
 // Schema finds the schema of a resource type, or nil.
@@ -256,24 +213,24 @@ func decode(o *state.Object, s *schema.Schema) (cty.Value, error) {
 }
 
 // A Tree groups resources by module.
-type Tree struct {
-	modules map[addr.Module]*Module
+type Tree[R any] struct {
+	modules map[addr.Module]*Module[R]
 }
 
 // NewTree makes a tree with an empty root.
-func NewTree() *Tree { return &Tree{map[addr.Module]*Module{addr.Root: {}}} }
+func NewTree[R any]() *Tree[R] { return &Tree[R]{map[addr.Module]*Module[R]{addr.Root: {}}} }
 
 // Add puts a resource in its module. Resources keep the order they come in.
-func (t *Tree) Add(m addr.Module, r *Resource) {
+func (t *Tree[R]) Add(m addr.Module, r R) {
 	module := t.module(m)
 	module.Resources = append(module.Resources, r)
 }
 
-func (t *Tree) module(m addr.Module) *Module {
+func (t *Tree[R]) module(m addr.Module) *Module[R] {
 	if found := t.modules[m]; found != nil {
 		return found
 	}
-	module := &Module{Address: m.String()}
+	module := &Module[R]{Address: m.String()}
 	t.modules[m] = module
 	parent, _, _ := m.Parent()
 	above := t.module(parent)
@@ -281,17 +238,17 @@ func (t *Tree) module(m addr.Module) *Module {
 	return module
 }
 
+// Root returns the root module, with all children in order of address.
+func (t *Tree[R]) Root() *Module[R] {
+	for _, m := range t.modules {
+		slices.SortFunc(m.Children, func(a, b *Module[R]) int { return strings.Compare(a.Address, b.Address) })
+	}
+	return t.modules[addr.Root]
+}
+
 // Sort puts the resources of each module in order of their addresses as text.
-func (t *Tree) Sort() {
+func Sort(t *Tree[*Resource]) {
 	for _, m := range t.modules {
 		slices.SortStableFunc(m.Resources, func(a, b *Resource) int { return strings.Compare(a.Address, b.Address) })
 	}
-}
-
-// Root returns the root module, with all children in order of address.
-func (t *Tree) Root() *Module {
-	for _, m := range t.modules {
-		slices.SortFunc(m.Children, func(a, b *Module) int { return strings.Compare(a.Address, b.Address) })
-	}
-	return t.modules[addr.Root]
 }
