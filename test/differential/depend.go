@@ -31,6 +31,10 @@ var ofDependencies = []*known{
 		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, Weir: none, When: namedSince,
 	},
 	{
+		Entry: storedDependencies, Reason: "the reference drops what blocks no longer name before it destroys",
+		Where: "plan", Path: `\.prior_state.*\.depends_on(\[.*)?`, Peer: none, When: destroys,
+	},
+	{
 		Entry: movedDependencies, Reason: "the reference drops them, or leaves the old name",
 		Where: "state|plan", Path: `(\.prior_state)?.*\.(depends_on|dependencies)(\[.*)?`, When: dependsOnMoved,
 	},

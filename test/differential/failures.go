@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ var ofFailures = []*known{
 	},
 	{
 		Entry: goesOnBeside, Reason: "the reference waits for blocks",
-		Where: "events apply", Path: "(create|update) .*", Peer: "0", Weir: "1", When: goesOn,
+		Where: "events apply", Path: "(create|update|delete) .*", Peer: "0", Weir: "1", When: goesOn,
 	},
 	{
 		Entry: goesOnBeside, Reason: "the reference waits for blocks",
@@ -49,6 +50,14 @@ var ofFailures = []*known{
 	{
 		Entry: goesOnBeside, Reason: "the reference waits for blocks before it reads",
 		Where: "(diags|events) apply|state", Path: `(error Cannot )?data .*|\.resources\["'(\S+' ')?data' .*`, Peer: "0?", When: readsOn,
+	},
+	{
+		Entry: goesOnBeside, Reason: "the reference waits for blocks before it reads",
+		Where: "events apply", Path: "data .*", Peer: "[1-9]", Weir: "[1-9]", When: func(f finding) bool { return f.Peer < f.Weir && readsOn(f) },
+	},
+	{
+		Entry: letsGoFirst, Reason: "the update failed",
+		Where: "events apply|state|cloud", When: waitsForFailedUpdate,
 	},
 	{
 		Entry: goesOnBeside, Reason: "the reference waits for blocks",
@@ -140,7 +149,7 @@ func readsOn(f finding) bool {
 	return false
 }
 
-// goesOn reports whether a difference is about what both engines were to make or change, and
+// goesOn reports whether a difference is about what both engines were to make, change or delete, and
 // the reference hasn't started with when its apply failed.
 func goesOn(f finding) bool {
 	apply, _ := f.peer.result("apply")
@@ -149,7 +158,7 @@ func goesOn(f finding) bool {
 	}
 	done, ours := begun(apply), f.weir.changes()
 	for address, c := range f.peer.changes() {
-		makes := c.is("create") || c.is("update") || c.is("forget", "create") || c.is("delete", "create") || c.is("create", "delete")
+		makes := c.is("create") || c.is("update") || c.is("forget", "create") || c.is("delete", "create") || c.is("create", "delete") || c.is("delete")
 		undone := c.object() == "" || !done[c.object()]
 		if c.is("delete", "create") || c.is("create", "delete") {
 			undone = !slices.ContainsFunc(apply.Events, func(e event) bool { return e.Op == "create" && e.Name == c.object() })
@@ -184,10 +193,31 @@ func forgetsSome(f finding) bool {
 }
 
 // failsWithDeposed reports whether the reference's apply failed and had deposed objects to
-// delete.
+// delete: from before, or one that it has put aside itself.
 func failsWithDeposed(f finding) bool {
 	shown, _ := f.peer.result("show")
-	return failed(f) && deposedChange.Match(shown.Plan)
+	return failed(f) && (deposedChange.Match(shown.Plan) || slices.ContainsFunc(slices.Collect(maps.Values(f.peer.changes())), func(c change) bool {
+		return c.is("create", "delete") && c.isAbout(f)
+	}))
+}
+
+// waitsForFailedUpdate reports whether a difference is about an object that both engines were to delete
+// or replace, and that weir has left because the update of one that used it had failed.
+func waitsForFailedUpdate(f finding) bool {
+	apply, _ := f.weir.result("apply")
+	used, ours := dependencies(f.before), f.weir.changes()
+	for address, c := range f.peer.changes() {
+		ends := c.is("delete") || c.is("delete", "create") || c.is("create", "delete")
+		if !ends || !ours[address].is(c.Change.Actions...) || !c.isAbout(f) || deletions(apply)[c.object()] {
+			continue
+		}
+		for _, e := range apply.Events {
+			if e.Op == "update" && e.Error != "" && used[[2]string{"sim_object " + e.Name, c.Type + " " + c.object()}] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // deletesDeposed reports whether what is deleted in an order was put aside by an earlier apply.
