@@ -7,9 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/trace"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 )
@@ -145,6 +147,26 @@ func TestTooManyModules(t *testing.T) {
 	for _, config := range []string{"module \"a\" {\n  count  = 1000\n  source = \"./m40\"\n}\n", "module \"a\" {\n  count  = 999\n  source = \"./m${40 + 0 * count.index}\"\n}\n"} {
 		if _, _, _, diags := load(t, map[string]string{"main.tf": config, "m40/main.tf": "output \"a\" { value = 1 }"}); diags.HasErrors() {
 			t.Error(diags)
+		}
+	}
+}
+
+// TestFailedLoad: a module that can't be fetched fails the span of the load.
+func TestFailedLoad(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		var spans []*trace.Span
+		run := &trace.Run{Now: time.Now, NewID: func() trace.SpanID { return trace.SpanID{1} }, Ended: func(s *trace.Span) { spans = append(spans, s) }}
+		ctx, command := run.Begin(t.Context(), trace.SpanID{}, "init")
+		files := &counted{files: map[string]string{"main.tf": `module "m" { source = "./m" }`, "m/main.tf": ""}, reads: map[string]int{}}
+		_, diags := Load(ctx, LoadOptions{Dir: ".", Files: files, Resolve: func(context.Context, module.Request) (string, diag.List) {
+			if fails {
+				return "", diag.BadSource.List("The server doesn't answer.")
+			}
+			return "m", nil
+		}})
+		command.End(diags.HasErrors())
+		if len(spans) != 2 || spans[0].Name != "load" || spans[0].Failed != fails || diags.HasErrors() != fails {
+			t.Errorf("fails %v: %+v, %v", fails, spans, diags)
 		}
 	}
 }

@@ -297,19 +297,47 @@ func (e *entry) keeping(ctx context.Context) context.Context {
 	return provider.AnswersTo(ctx, e.kept.Answers())
 }
 
-// cleanUp destroys what the states have, the last first.
+// cleanUp destroys what the states have, the last first. States of parallel runs are destroyed in
+// parallel.
 func (w *work) cleanUp(ctx context.Context) {
-	for _, e := range w.inOrder() {
-		left, diags := w.destroy(ctx, e)
-		if !hasManaged(left) {
-			left = nil
+	entries := w.inOrder()
+	done := make([]chan struct{}, len(entries))
+	earlier := closed(waits(w.file))
+	places := make(chan struct{}, max(1, cmp.Or(w.Parallelism, defaultParallelism)))
+	var all sync.WaitGroup
+	for i, e := range entries {
+		done[i] = make(chan struct{})
+		var later []chan struct{} // of runs that waited for this one
+		for n, other := range entries[:i] {
+			if slices.Contains(earlier[other.last.Index], e.last.Index) {
+				later = append(later, done[n])
+			}
 		}
-		diags.Append(w.settle(e, left))
-		if left != nil || diags.HasErrors() {
-			w.file.Status = testresult.Error
-		}
-		w.Report.Cleaned(w.file, e.last, diags, left)
+		all.Go(func() {
+			defer close(done[i])
+			for _, one := range later {
+				<-one
+			}
+			places <- struct{}{}
+			defer func() { <-places }()
+			w.cleanUpOne(ctx, e)
+		})
 	}
+	all.Wait()
+}
+
+func (w *work) cleanUpOne(ctx context.Context, e *entry) {
+	left, diags := w.destroy(ctx, e)
+	if !hasManaged(left) {
+		left = nil
+	}
+	diags.Append(w.settle(e, left))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if left != nil || diags.HasErrors() {
+		w.file.Status = testresult.Error
+	}
+	w.Report.Cleaned(w.file, e.last, diags, left)
 }
 
 // destroy destroys one state as the run that changed it last was configured.

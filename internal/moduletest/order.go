@@ -27,6 +27,19 @@ func waits(f *testresult.File) [][]int {
 	return list
 }
 
+// closed adds the runs that others wait for through runs between them.
+func closed(waits [][]int) [][]int {
+	all := make([][]int, len(waits))
+	for i, earlier := range waits {
+		for _, n := range earlier {
+			all[i] = append(append(all[i], n), all[n]...)
+		}
+		slices.Sort(all[i])
+		all[i] = slices.Compact(all[i])
+	}
+	return all
+}
+
 // referenced are the runs that what all runs share refers to, if that can be known.
 func referenced(f *testfile.File) (names []string, known bool) {
 	for _, a := range f.Variables {

@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/workspace/approvalpolicy"
+	"weir.dev/weir/internal/workspace/providersource"
 )
 
 // examples are the deployments that a stack is inspected with where nothing is planned: those
@@ -132,6 +133,7 @@ func (c StackValidate) Run(ctx context.Context) diag.List {
 			checked = true
 			missing, problems := s.Dir.ProvideFound(config)
 			absent = missing
+			problems.Append(s.Dir.Providers.CheckLocks(providersource.Requirements(config.Tree, nil)))
 			if more.Append(problems); !problems.HasErrors() {
 				more.Append(engine.Validate(ctx, config).Without(provider.Absent).Without(module.NotInstalled))
 			}

@@ -130,12 +130,26 @@ func TestDecodeMistakes(t *testing.T) {
 		found := false
 		for _, d := range diags {
 			found = found || strings.Contains(d.Detail, want)
+			if d.Subject == nil || d.Subject.Filename == "" {
+				t.Errorf("%s: %s has no place", text, d.Detail)
+			}
 		}
 		if !found {
 			t.Errorf("%s: %v", text, diags)
 		}
 		if !v.Type().IsObjectType() {
 			t.Errorf("%s: beside the mistake: %#v", text, v)
+		}
+	}
+}
+
+// TestMissingBlocks: the place of a missing block is the body that lacks it.
+func TestMissingBlocks(t *testing.T) {
+	for nesting, want := range map[Nesting]string{List: "At least 1 \"x\" blocks are required", Set: "At least 1 \"x\" blocks are required", Single: `A block of type "x" is required`} {
+		b := &Block{Blocks: map[string]*NestedBlock{"x": {Nesting: nesting, Min: 1, Max: 1, Block: &Block{}}}}
+		_, diags := b.Decode(body(t, ""), evalContext)
+		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want) || diags[0].Subject == nil || diags[0].Subject.Filename == "" {
+			t.Errorf("%v: %v", nesting, diags)
 		}
 	}
 }

@@ -522,3 +522,29 @@ func TestEventsStayInOrder(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// TestSharedCacheConflict: an entry of the shared cache that isn't the package of the lock file is
+// replaced by that package.
+func TestSharedCacheConflict(t *testing.T) {
+	cache, mirror := t.TempDir(), t.TempDir()
+	a := provider("weir/a")
+	packed(t, filepath.Join(mirror, a.Host, a.Namespace, a.Type, "terraform-provider-a_1.0.0_"+Platform+".zip"), "terraform-provider-a", "a")
+	config := mirrors(mirror)
+	config.PluginCacheDir = cache
+	first := Options{Dir: t.TempDir(), Config: config, Requirements: require("weir/a", "")}
+	locks, _, diags := run(t, first)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	cached := packageDir(cache, a, lockOf(t, locks, a).Version, Platform)
+	if err := os.WriteFile(filepath.Join(cached, "terraform-provider-a"), []byte("another"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	second := first
+	second.Dir, second.Locks = t.TempDir(), locks
+	_, events, diags := run(t, second)
+	content, err := os.ReadFile(filepath.Join(packageDir(second.Dir, a, lockOf(t, locks, a).Version, Platform), "terraform-provider-a"))
+	if diags.HasErrors() || err != nil || string(content) != "a" {
+		t.Errorf("%v, %v\n%s\ninstalled %q", diags, err, events, content)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/provider/version"
 )
 
 // Locate finds the packages that Install left in dir and checks them
@@ -37,12 +38,8 @@ func Locate(dir string, locks *lockfile.Locks, reqs Requirements, skip map[addr.
 			inconsistent = append(inconsistent, fmt.Sprintf("provider %s: required by this configuration but no version is selected", p))
 			inconsistentEach.Add(Needed.As("Missing required provider").New(diag.Error, "This configuration requires provider %s, but the dependency lock file selects no version of it. To select and install one, run:\n  %s", p, diag.Run("init", "")))
 			continue
-		case constraints.Allowed().Has(lock.Version):
-		case constraints.String() != lock.Constraints.String():
-			differs(fmt.Sprintf("provider %s: locked version selection %s doesn't match the updated version constraints %q", p, lock.Version, constraints))
-			continue
-		default:
-			differs(fmt.Sprintf("provider %s: version constraints %q don't match the locked version selection %s", p, constraints, lock.Version))
+		case !constraints.Allowed().Has(lock.Version):
+			differs(conflict(p, constraints, lock))
 			continue
 		}
 		path, err := installed(dir, lock, verified)
@@ -54,16 +51,7 @@ func Locate(dir string, locks *lockfile.Locks, reqs Requirements, skip map[addr.
 		}
 		out[p] = path
 	}
-	if len(inconsistent) > 0 {
-		advice, next := "To update the locked dependency selections to match a changed configuration, run:", diag.Run("init", "-upgrade")
-		if locks.Empty() {
-			advice, next = "To make the initial dependency selections that will initialize the dependency lock file, run:", diag.Run("init", "")
-		}
-		d := InconsistentLocks.New(diag.Error, "The following dependency selections recorded in the lock file are inconsistent with the current configuration:\n  - %s\n\n%s\n  %s",
-			strings.Join(inconsistent, "\n  - "), advice, next)
-		d.Each = inconsistentEach
-		diags.Add(d)
-	}
+	diags.Append(conflicts(locks, inconsistent, inconsistentEach))
 	if len(missing) > 0 {
 		d := Needed.New(diag.Error, "The installed provider plugins are not consistent with the packages selected in the dependency lock file:\n  - %s\n\n"+
 			"To download the plugins required for this configuration, run:\n  %s",
@@ -72,6 +60,47 @@ func Locate(dir string, locks *lockfile.Locks, reqs Requirements, skip map[addr.
 		diags.Add(d)
 	}
 	return out, diags
+}
+
+// conflict is the problem of a lock that doesn't meet the constraints.
+func conflict(p addr.Provider, constraints version.Constraints, lock lockfile.Lock) string {
+	if constraints.String() != lock.Constraints.String() {
+		return fmt.Sprintf("provider %s: locked version selection %s doesn't match the updated version constraints %q", p, lock.Version, constraints)
+	}
+	return fmt.Sprintf("provider %s: version constraints %q don't match the locked version selection %s", p, constraints, lock.Version)
+}
+
+// CheckLocks compares locks with the constraints of their providers. Providers without a lock
+// and packages don't matter.
+func CheckLocks(locks *lockfile.Locks, reqs Requirements, skip map[addr.Provider]bool) diag.List {
+	var diags diag.List
+	var problems []string
+	for _, p := range slices.SortedFunc(maps.Keys(reqs), addr.Provider.Compare) {
+		lock, ok := locks.Get(p)
+		if !ok || p.IsBuiltin() || skip[p] {
+			continue
+		}
+		constraints, more := parseAll(p, reqs[p])
+		if diags.Append(more); !constraints.Allowed().Has(lock.Version) {
+			problems = append(problems, conflict(p, constraints, lock))
+		}
+	}
+	return append(diags, conflicts(locks, problems, nil)...)
+}
+
+// conflicts is one diagnostic for all problems of a lock file.
+func conflicts(locks *lockfile.Locks, problems []string, each diag.List) diag.List {
+	if len(problems) == 0 {
+		return nil
+	}
+	advice, next := "To update the locked dependency selections to match a changed configuration, run:", diag.Run("init", "-upgrade")
+	if locks.Empty() {
+		advice, next = "To make the initial dependency selections that will initialize the dependency lock file, run:", diag.Run("init", "")
+	}
+	d := InconsistentLocks.New(diag.Error, "The following dependency selections recorded in the lock file are inconsistent with the current configuration:\n  - %s\n\n%s\n  %s",
+		strings.Join(problems, "\n  - "), advice, next)
+	d.Each = each
+	return diag.List{d}
 }
 
 func installed(dir string, lock lockfile.Lock, verified *Verified) (string, error) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // TestExitCode: no command that printed an error succeeds, and what failed keeps its code.
@@ -34,6 +35,8 @@ type lockServer struct {
 	mu      sync.Mutex
 	kept    []byte
 	refuses bool
+	locked  bool
+	onLock  func() // nil for nothing
 	backend string // a block for it
 }
 
@@ -63,7 +66,12 @@ func (l *lockServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusNotFound)
 		}
 		_, _ = w.Write(l.kept)
+	case "LOCK":
+		if l.locked = true; l.onLock != nil {
+			l.onLock()
+		}
 	case "UNLOCK":
+		l.locked = l.refuses
 		if l.refuses {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
@@ -78,6 +86,12 @@ func (l *lockServer) refuse(yes bool) {
 
 // runIn writes files into a fresh directory and returns what runs a command there.
 func runIn(t *testing.T, files map[string]string) (run func(line string) (int, string)) {
+	until := runUntil(t, files)
+	return func(line string) (int, string) { return until(context.Background(), line) }
+}
+
+// runUntil is runIn for commands that a context interrupts.
+func runUntil(t *testing.T, files map[string]string) (run func(ctx context.Context, line string) (int, string)) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for name, text := range files {
@@ -88,7 +102,7 @@ func runIn(t *testing.T, files map[string]string) (run func(line string) (int, s
 			t.Fatal(err)
 		}
 	}
-	return func(line string) (int, string) {
+	return func(ctx context.Context, line string) (int, string) {
 		out, err := os.Create(filepath.Join(dir, "out"))
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +114,7 @@ func runIn(t *testing.T, files map[string]string) (run func(line string) (int, s
 		}
 		defer in.Close()
 		code := Run(Process{
-			Context: context.Background(), Args: append([]string{"weir"}, strings.Fields(line)...), Environ: []string{"WEIR_DAEMON=off"},
+			Context: ctx, Args: append([]string{"weir"}, strings.Fields(line)...), Environ: []string{"WEIR_DAEMON=off"},
 			In: in, Out: out, Err: out, Getwd: os.Getwd, Chdir: os.Chdir, Home: dir, Who: func() string { return "somebody" },
 		})
 		text, err := os.ReadFile(out.Name())
@@ -129,6 +143,31 @@ func TestExitAfterUnlockFails(t *testing.T) {
 		code, text := run(line)
 		if code != 1 || !strings.Contains(text, "Error releasing the state lock") {
 			t.Errorf("%s: exit %d\n%s", line, code, text)
+		}
+	}
+}
+
+// TestInterruptReleases: a command that is interrupted while it has the lock releases it.
+func TestInterruptReleases(t *testing.T) {
+	server := newLockServer(t)
+	run := runUntil(t, map[string]string{"main.tf": "terraform {" + server.backend + "}\nresource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"sleep 1\"\n  }\n}\nresource \"terraform_data\" \"b\" {\n  input = terraform_data.a.id\n}\n"})
+	if code, text := run(t.Context(), "init"); code != 0 {
+		t.Fatalf("init: exit %d\n%s", code, text)
+	}
+	for _, line := range []string{"plan", "apply -auto-approve", "refresh"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		taken := 0
+		server.onLock = func() {
+			taken++
+			time.AfterFunc(50*time.Millisecond, interrupt)
+		}
+		_, text := run(ctx, line)
+		interrupt()
+		server.mu.Lock()
+		locked := server.locked
+		server.mu.Unlock()
+		if taken != 1 || locked {
+			t.Errorf("%s: the lock was taken %d times, and is held: %v\n%s", line, taken, locked, text)
 		}
 	}
 }

@@ -154,6 +154,15 @@ func (d *Supplier) FillFound(c *Late, reqs install.Requirements) ([]addr.Provide
 	return list, s.diags
 }
 
+// CheckLocks compares the lock file with what a configuration allows.
+func (d *Supplier) CheckLocks(reqs install.Requirements) diag.List {
+	locks, diags := d.place.Locks()
+	if diags.HasErrors() {
+		return diags
+	}
+	return append(diags, install.CheckLocks(locks, reqs, d.External())...)
+}
+
 // FillDeclared is FillFound for commands that only use schemas: no provider is started to
 // check a configuration.
 func (d *Supplier) FillDeclared(c *Late, reqs install.Requirements) ([]addr.Provider, diag.List) {

@@ -259,6 +259,19 @@ func TestRunsElsewhere(t *testing.T) {
 	if got, err := forced.Variables(t.Context(), "net"); len(got) > 0 || err != nil {
 		t.Errorf("%v %v", got, err)
 	}
+	// Variable sets count, at servers that have them.
+	server.Set("net", "remote", map[string]any{"key": "a", "value": "1", "category": "terraform"})
+	server.InSets = []map[string]any{{"key": "s", "value": "2", "category": "terraform"}}
+	for _, older := range []bool{false, true} {
+		server.Older = older
+		want := []storage.Variable{{Name: "s", Value: "2"}, {Name: "a", Value: "1"}}
+		if older {
+			want = want[1:]
+		}
+		if got, err := forced.Variables(t.Context(), "net"); err != nil || !slices.Equal(got, want) {
+			t.Errorf("older %v: %v %v", older, got, err)
+		}
+	}
 }
 
 func TestConfig(t *testing.T) {

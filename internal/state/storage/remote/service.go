@@ -291,7 +291,12 @@ func (s *service) variables(ctx context.Context, id string) ([]storage.Variable,
 			}
 		}
 	}
-	if err := s.ask(ctx, http.MethodGet, "/workspaces/"+id+"/vars", nil, nil, &answer); err != nil {
+	// Those of variable sets are among all of them, which older servers don't list.
+	err := s.ask(ctx, http.MethodGet, "/workspaces/"+id+"/all-vars", nil, nil, &answer)
+	if rest.Status(err) == http.StatusNotFound {
+		err = s.ask(ctx, http.MethodGet, "/workspaces/"+id+"/vars", nil, nil, &answer)
+	}
+	if err != nil {
 		return nil, err
 	}
 	var all []storage.Variable

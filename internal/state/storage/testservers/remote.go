@@ -25,6 +25,9 @@ type Remote struct {
 	Slow bool
 	// Terse has it keep to itself why a workspace is locked.
 	Terse bool
+	// InSets has the variables of sets. Older doesn't list them.
+	InSets []map[string]any
+	Older  bool
 
 	mu         sync.Mutex
 	workspaces map[string]*space // by id
@@ -333,9 +336,16 @@ func (s *Remote) workspace(r *http.Request, w *space, user string, path []string
 	switch r.Method + " " + strings.Join(path, "/") {
 	case "GET ", "PATCH ":
 		return space()
-	case "GET vars":
+	case "GET all-vars", "GET vars":
 		var all []any
-		for n, v := range w.variables {
+		given := w.variables
+		if path[0] == "all-vars" {
+			if s.Older {
+				return answer{status: http.StatusNotFound}
+			}
+			given = append(slices.Clone(s.InSets), given...)
+		}
+		for n, v := range given {
 			all = append(all, map[string]any{"id": fmt.Sprintf("var-%d", n), "type": "vars", "attributes": v})
 		}
 		return answer{http.StatusOK, map[string]any{"data": append([]any{}, all...)}}
