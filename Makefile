@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # 2 MiB of memory and a millisecond of every start.
 export GOFLAGS := -trimpath -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories aws-modules page vscode editors ci clean soak
+.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories aws-modules page vscode pipelines editors ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -155,6 +155,10 @@ page: build ## clicks through the page of weir ui in Chromium, where there is on
 
 vscode: ## tools/vscode/weir.vsix, the extension for VS Code; needs npm
 	cd tools/vscode && npm ci --no-fund --no-audit && npx vsce package --skip-license --allow-missing-repository -o weir.vsix
+
+pipelines: build ## the action setup-weir, in tools/setup-weir/dist, and the template for GitLab, with tests of both; needs npm and rsync
+	cd tools/setup-weir && npm ci --no-fund --no-audit && npm run -s build && npm test
+	tools/gitlab/test bin/weir
 
 editors: build ## use the language server from Neovim, where there is one
 	test/editors/run bin/weir
