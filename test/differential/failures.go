@@ -202,13 +202,17 @@ func failsWithDeposed(f finding) bool {
 }
 
 // waitsForFailedUpdate reports whether a difference is about an object that both engines were to delete
-// or replace, and that weir has left because the update of one that used it had failed.
+// or replace, and that weir has left because the update of one that used it had failed. Data
+// that both were to read of a new object wasn't read then.
 func waitsForFailedUpdate(f finding) bool {
 	apply, _ := f.weir.result("apply")
 	used, ours := dependencies(f.before), f.weir.changes()
 	for address, c := range f.peer.changes() {
 		ends := c.is("delete") || c.is("delete", "create") || c.is("create", "delete")
-		if !ends || !ours[address].is(c.Change.Actions...) || !c.isAbout(f) || deletions(apply)[c.object()] {
+		if !ends || !ours[address].is(c.Change.Actions...) || deletions(apply)[c.object()] {
+			continue
+		}
+		if !c.isAbout(f) && (c.is("delete") || f.Weir != "0" && f.Weir != "" || !dataPath.MatchString(f.Path)) {
 			continue
 		}
 		for _, e := range apply.Events {
@@ -232,6 +236,8 @@ func deletesDeposed(f finding) bool {
 	}
 	return false
 }
+
+var dataPath = regexp.MustCompile(`^data |^\.resources\["'(\S+' ')?data' `)
 
 var deposedChange = regexp.MustCompile(`"deposed":"[0-9a-f]{8}"`)
 
