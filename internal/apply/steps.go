@@ -210,7 +210,7 @@ func (r *run) finalPlan(t *promise.Task, op operation, prior lifecycle.Object, c
 	if p, ok := asShown(op, prior); ok {
 		return p, true
 	}
-	if p, ok = op.Propose(t, r.commands, r.ctx, prior, config.Value, false); !ok {
+	if p, ok = op.Propose(t, r.commands, r.ctx, prior, config.Value, false, op.change.Private); !ok {
 		return p, false
 	}
 	var inconsistent diag.List

@@ -187,6 +187,8 @@ type PlanRequest struct {
 	PriorPrivate  []byte
 	PriorIdentity cty.Value
 	Meta          cty.Value
+	// PlannedPrivate is the private data of an earlier plan of the same change, nil for none.
+	PlannedPrivate []byte
 }
 
 // PlanResponse is the provider's plan. Legacy is set by providers on the old

@@ -143,7 +143,7 @@ func (o *refreshedObject) noOp() *plan.Change {
 
 // propose asks the provider for a plan.
 func (m *managed) propose(t *promise.Task, o *refreshedObject, config resourceconfig.Config, force plan.Reason) (p proposal, ok bool) {
-	planned, ok := o.Propose(t, m.calls.ctx, m.calls.ctx, o.now, config.Value, force != plan.NoReason)
+	planned, ok := o.Propose(t, m.calls.ctx, m.calls.ctx, o.now, config.Value, force != plan.NoReason, nil)
 	if !ok {
 		return p, false
 	}

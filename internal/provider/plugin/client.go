@@ -285,6 +285,7 @@ func (c *client) planRequest(r provider.PlanRequest) (*exchange, *tfplugin6.Plan
 		ProviderMeta:       x.encodeMeta(r.Meta),
 		ClientCapabilities: c.capabilities,
 		PriorIdentity:      x.encodeIdentity(r.PriorIdentity),
+		PlannedPrivate:     r.PlannedPrivate,
 	}
 }
 

@@ -132,6 +132,7 @@ func connect(ctx context.Context, command Command) (*client, error) {
 		capabilities: &tfplugin6.ClientCapabilities{
 			DeferralAllowed:            command.Deferral,
 			WriteOnlyAttributesAllowed: true,
+			StorePlannedPrivate:        true,
 		},
 	}
 	if command.Reattach != nil {

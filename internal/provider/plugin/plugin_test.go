@@ -147,8 +147,8 @@ func checkValues(t *testing.T, p provider.Provider) {
 	attrs := thing("x").AsValueMap()
 	attrs["id"] = cty.UnknownVal(cty.String).Refine().NotNull().StringPrefix("i-").NewValue()
 	for _, v := range []cty.Value{thing("json"), cty.ObjectVal(attrs)} {
-		got := p.Plan(ctx, provider.PlanRequest{Type: "test_thing", Prior: cty.NullVal(thingType), ProposedNew: v, Config: v})
-		if got.Diags != nil || !got.Planned.RawEquals(v) || !got.Legacy || len(got.RequiresReplace) != 1 ||
+		got := p.Plan(ctx, provider.PlanRequest{Type: "test_thing", Prior: cty.NullVal(thingType), ProposedNew: v, Config: v, PlannedPrivate: []byte("earlier")})
+		if got.Diags != nil || string(got.Private) != "earlier" || !got.Planned.RawEquals(v) || !got.Legacy || len(got.RequiresReplace) != 1 ||
 			!got.RequiresReplace[0].Equals(cty.GetAttrPath("name")) {
 			t.Errorf("plan of %#v: %#v", v, got)
 		}

@@ -256,6 +256,9 @@ func (s *server6) ReadResource(ctx context.Context, r *tfplugin6.ReadResource_Re
 // PlanResourceChange answers in JSON, which providers may do.
 func (*server6) PlanResourceChange(_ context.Context, r *tfplugin6.PlanResourceChange_Request) (*tfplugin6.PlanResourceChange_Response, error) {
 	out := &tfplugin6.PlanResourceChange_Response{PlannedState: r.ProposedNewState, LegacyTypeSystem: true}
+	if r.GetClientCapabilities().GetStorePlannedPrivate() {
+		out.PlannedPrivate = r.PlannedPrivate
+	}
 	v, err := decode(r.ProposedNewState, thingType)
 	if err != nil {
 		return nil, err

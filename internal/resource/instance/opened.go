@@ -47,13 +47,14 @@ func (o *Opened) Locate(diags diag.List) diag.List {
 }
 
 // Propose asks the provider what it would do to get from the prior object to the configuration.
-// The call waits for its turn as long as waiting allows. force asks for a replacement.
-func (o *Opened) Propose(t *promise.Task, waiting, ctx context.Context, prior lifecycle.Object, config cty.Value, force bool) (p lifecycle.Planned, ok bool) {
+// The call waits for its turn as long as waiting allows. force asks for a replacement. earlier is the
+// private data of an earlier plan of the same change, nil for none.
+func (o *Opened) Propose(t *promise.Task, waiting, ctx context.Context, prior lifecycle.Object, config cty.Value, force bool, earlier []byte) (p lifecycle.Planned, ok bool) {
 	var diags diag.List
 	res := o.Instance.Resource
 	o.Conn.AskOf(t, waiting, ratelimit.Plan, o.Subject, func(s lifecycle.Subject) diag.List {
 		p, diags = s.Plan(ctx, lifecycle.PlanInput{
-			Prior: prior, Config: config, Ignore: program.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll, Force: force,
+			Prior: prior, Config: config, Ignore: program.Paths(res.IgnoreChanges), IgnoreAll: res.IgnoreAll, Force: force, Earlier: earlier,
 		})
 		return diags
 	})

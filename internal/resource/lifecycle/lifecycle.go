@@ -180,6 +180,8 @@ type PlanInput struct {
 	IgnoreAll bool
 	// Force asks for a replacement of whatever exists.
 	Force bool
+	// Earlier is the private data of an earlier plan of the same change, nil for none.
+	Earlier []byte
 }
 
 // A Planned is the provider's plan for one object. Value is what the object
@@ -214,7 +216,7 @@ func (s Subject) Plan(ctx context.Context, in PlanInput) (Planned, diag.List) {
 		// Elements of sets can't always be paired with their configuration again.
 		proposed = prior.Value
 	}
-	p, legacy, diags := s.planOnce(ctx, prior, config, proposed)
+	p, legacy, diags := s.planOnce(ctx, prior, config, proposed, in.Earlier)
 	if diags.HasErrors() || p.Deferred != "" {
 		return p, diags
 	}
@@ -247,7 +249,7 @@ func (s Subject) Plan(ctx context.Context, in PlanInput) (Planned, diag.List) {
 	// The plan of the new object may build on what was noted for the first one.
 	none := s.None()
 	none.Private = p.Private
-	fresh, _, more := s.planOnce(ctx, none, in.Config, contract.ProposedNew(s.Schema.Block, none.Value, in.Config))
+	fresh, _, more := s.planOnce(ctx, none, in.Config, contract.ProposedNew(s.Schema.Block, none.Value, in.Config), nil)
 	for _, d := range more {
 		if d.Severity == diag.Error {
 			diags.Add(d)
@@ -258,11 +260,11 @@ func (s Subject) Plan(ctx context.Context, in PlanInput) (Planned, diag.List) {
 }
 
 // planOnce is one PlanResourceChange with its checks.
-func (s Subject) planOnce(ctx context.Context, prior Object, config, proposed cty.Value) (Planned, bool, diag.List) {
+func (s Subject) planOnce(ctx context.Context, prior Object, config, proposed cty.Value, earlier []byte) (Planned, bool, diag.List) {
 	block := s.Schema.Block
 	resp := s.Provider.Plan(s.seen(ctx), provider.PlanRequest{
 		Addr: s.Addr, Type: s.Addr.Name.Type, Prior: prior.Value, ProposedNew: proposed, Config: config,
-		PriorPrivate: prior.Private, PriorIdentity: prior.Identity, Meta: s.Meta,
+		PriorPrivate: prior.Private, PriorIdentity: prior.Identity, Meta: s.Meta, PlannedPrivate: earlier,
 	})
 	p := Planned{Value: resp.Planned, Private: resp.Private, Identity: resp.Identity, ReplacePaths: resp.RequiresReplace, Deferred: resp.Deferred}
 	diags := resp.Diags

@@ -335,6 +335,10 @@ func TestActions(t *testing.T) {
 				} else if !r.Prior.IsNull() {
 					want = "old private"
 				}
+				// Only the first one is the plan that was made earlier.
+				if earlier := string(r.PlannedPrivate); (earlier == "earlier") != (len(priors) == 1) {
+					t.Errorf("call %d was given the private data %q of an earlier plan", len(priors), earlier)
+				}
 				if string(r.PriorPrivate) != want {
 					t.Errorf("call %d was given the private data %q", len(priors), r.PriorPrivate)
 				}
@@ -342,6 +346,7 @@ func TestActions(t *testing.T) {
 				out.Private = []byte("first plan")
 				return out
 			}
+			c.in.Earlier = []byte("earlier")
 			p, diags := s.Plan(t.Context(), c.in)
 			if diags != nil {
 				t.Fatal(diags)

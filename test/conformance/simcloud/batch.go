@@ -51,7 +51,9 @@ func batches(p *simProvider) *batch.Service {
 				return ctx, err
 			}
 			of := &share{}
-			if b.Method != batch.Plan {
+			if b.Method == batch.Plan {
+				ctx = markReplans(ctx, b.Requests...)
+			} else {
 				of.err = theLimits().keep(func() error { return nil })
 			}
 			end(of.err)
@@ -60,7 +62,7 @@ func batches(p *simProvider) *batch.Service {
 	}
 }
 
-// serve serves a protocol with the service beside it.
+// serve serves a protocol with the service beside it, if there is one.
 func serve(protocol uint, s *batch.Service, p plugin.Plugin) {
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
@@ -68,7 +70,14 @@ func serve(protocol uint, s *batch.Service, p plugin.Plugin) {
 			MagicCookieKey:   "TF_PLUGIN_MAGIC_COOKIE",
 			MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
 		},
-		Plugins:    plugin.PluginSet{"provider": p},
-		GRPCServer: func(options []grpc.ServerOption) *grpc.Server { return s.Server(options...) },
+		Plugins: plugin.PluginSet{"provider": p},
+		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
+			options = append(options, grpc.ChainUnaryInterceptor(seeReplans))
+			if s == nil {
+				const most = 256 << 20 // bytes
+				return grpc.NewServer(append(options, grpc.MaxRecvMsgSize(most), grpc.MaxSendMsgSize(most))...)
+			}
+			return s.Server(options...)
+		},
 	})
 }
