@@ -55,13 +55,18 @@ type shared struct {
 	unopened diag.List
 }
 
-// OpenStack reads the deployment files, and looks which deployments there are beside
-// those.
-func OpenStack(ctx context.Context, d *Directory) (*Stack, diag.List) {
+// LoadStack reads only the deployment files. It doesn't look for states.
+func LoadStack(d *Directory) (*Stack, diag.List) {
 	d.Settings.OfStack()
 	files, diags := deploy.Load(d.Place.Files(), ".")
 	d.Place.AddSources(files.Sources)
-	s := &Stack{Dir: d, Stack: files, shared: &shared{}}
+	return &Stack{Dir: d, Stack: files, shared: &shared{}}, diags
+}
+
+// OpenStack reads the deployment files, and looks which deployments there are beside
+// those.
+func OpenStack(ctx context.Context, d *Directory) (*Stack, diag.List) {
+	s, diags := LoadStack(d)
 	if diags.HasErrors() {
 		return s, diags
 	}

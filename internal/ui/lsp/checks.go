@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/ui/lsp/project"
 	"weir.dev/weir/internal/ui/lsp/protocol"
 )
@@ -182,7 +183,7 @@ func (c *checks) place(v *project.View, unit string, done *project.Checked, d di
 	}
 	first := ""
 	for _, name := range done.Files {
-		if filepath.Dir(name) == unit && v.IsConfig(name) {
+		if stack, _ := module.IsStackFile(name); filepath.Dir(name) == unit && (stack || v.IsConfig(name)) {
 			if v.Docs[name] != nil {
 				return name
 			}

@@ -188,3 +188,53 @@ func TestFormat(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestStack: the problems of a stack are found in its components, its deployments, and the modules that
+// they use.
+func TestStack(t *testing.T) {
+	e := edit(t, `
+-- main.tfcomponent.hcl --
+variable "size" {
+  type = number
+}
+
+component "net" {
+  source = "./net"
+  inputs = {
+    size = var.size
+  }
+}
+
+output "id" {
+  type  = string
+  value = component.net.id
+}
+-- prod.tfdeploy.hcl --
+deployment "prod" {
+  inputs = {
+    size = 3
+  }
+}
+-- net/main.tf --
+variable "size" {
+  type = number
+}
+
+resource "terraform_data" "a" {
+  input = var.size
+}
+
+output "id" {
+  value = terraform_data.a.id
+}
+`)
+	e.open("main.tfcomponent.hcl")
+	e.open("prod.tfdeploy.hcl")
+	e.wait("main.tfcomponent.hcl")
+	e.replace("main.tfcomponent.hcl", "component.net.id", "component.nat.id")
+	e.wait("main.tfcomponent.hcl", "nat")
+	e.replace("main.tfcomponent.hcl", "component.nat.id", "component.net.id")
+	e.wait("main.tfcomponent.hcl")
+	e.replace("prod.tfdeploy.hcl", "size = 3", "size = \"many\"")
+	e.wait("prod.tfdeploy.hcl", "number")
+}

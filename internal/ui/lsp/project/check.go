@@ -10,6 +10,7 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/workspace"
@@ -93,6 +94,9 @@ func (v *View) Check(ctx context.Context, dir string, ask bool) (*Checked, bool)
 	}
 	d := v.directory(u)
 	defer d.Close()
+	if names, err := v.Files().List(dir); err == nil && module.HasStack(names) {
+		return checkedStack(ctx, d, dir)
+	}
 	config, diags := workspace.Validate{Dir: d, Loading: workspace.Loading{Declared: true}, Tests: testsDir}.Run(ctx)
 	if ctx.Err() != nil {
 		return nil, false // what is loaded lacks modules: the unit would seem to have no others
@@ -110,12 +114,25 @@ func (v *View) Check(ctx context.Context, dir string, ask bool) (*Checked, bool)
 	if ctx.Err() != nil {
 		return nil, false
 	}
+	return checked(d, dir, diags), true
+}
+
+func checked(d *workspace.Directory, dir string, diags diag.List) *Checked {
 	out := &Checked{Diags: absolute(dir, diags)}
 	for name := range d.Place.Sources() {
 		out.Files = append(out.Files, join(dir, name))
 	}
 	slices.Sort(out.Files)
-	return out, true
+	return out
+}
+
+// checkedStack validates a stack with its deployments, without looking for states.
+func checkedStack(ctx context.Context, d *workspace.Directory, dir string) (*Checked, bool) {
+	s, diags := workspace.LoadStack(d)
+	if !diags.HasErrors() {
+		diags.Append(workspace.StackValidate{Stack: s, Deployments: s.Deployments}.Run(ctx))
+	}
+	return checked(d, dir, diags), ctx.Err() == nil
 }
 
 // directory is a unit's, with the texts of the documents.
