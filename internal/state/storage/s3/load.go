@@ -25,6 +25,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 	"golang.org/x/net/http/httpproxy"
 
+	"weir.dev/weir/internal/net/sameorigin"
 	"weir.dev/weir/internal/net/stalltimeout"
 )
 
@@ -45,6 +46,9 @@ func (a *access) load(ctx context.Context) (aws.Config, error) {
 	c, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("loading the AWS configuration: %w", err)
+	}
+	if own, ok := c.HTTPClient.(*awshttp.BuildableClient); ok { // it would send states on after a redirect
+		c.HTTPClient = sameorigin.Stay(&http.Client{Transport: own.GetTransport(), Timeout: own.GetTimeout()})
 	}
 	if a.webIdentity != nil && !a.static() {
 		if c.Credentials, err = a.tokenRole(ctx, c); err != nil {

@@ -79,6 +79,35 @@ func TestUploads(t *testing.T) {
 	}
 }
 
+// TestRedirected: a state doesn't follow a redirect to another server.
+func TestRedirected(t *testing.T) {
+	t.Setenv("AWS_CONFIG_FILE", "none")
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s %s at the other server", r.Method, r.URL) }))
+	defer other.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer server.Close()
+	b, said := made(nil, map[string]cty.Value{
+		"endpoint": cty.StringVal(server.URL), "use_path_style": cty.True, "skip_credentials_validation": cty.True, "max_retries": cty.NumberIntVal(1),
+		"access_key": cty.StringVal("k"), "secret_key": cty.StringVal("s"),
+	})
+	if b == nil {
+		t.Fatal(said)
+	}
+	s, err := b.State("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(t.Context(), []byte("{}")); err == nil || !strings.Contains(err.Error(), "sends on to another one") {
+		t.Error(err)
+	}
+}
+
 // TestEndpointVariables: the variables of the SDK for other addresses count only where they are
 // true.
 func TestEndpointVariables(t *testing.T) {
