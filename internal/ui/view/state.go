@@ -30,6 +30,11 @@ func State(w io.Writer, s *state.Snapshot, schemas map[addr.Provider]*provider.S
 		if err := p.object(a, s.Objects[a], schemas); err != nil {
 			return err
 		}
+		if p.Len() > 64<<10 { // the text of a large state would take several times its memory
+			if err := p.flush(w); err != nil {
+				return err
+			}
+		}
 	}
 	if len(s.Outputs) > 0 {
 		p.WriteString("\n\nOutputs:\n\n")

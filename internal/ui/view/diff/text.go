@@ -173,7 +173,10 @@ func linesOf(s string) []string {
 // one of them doesn't.
 func asJSON(n *Node, before, after *string, indent int, o Options) (string, bool) {
 	from, okBefore := decodeJSON(before)
-	to, okAfter := decodeJSON(after)
+	to, okAfter := from, okBefore
+	if before == nil || after == nil || *before != *after {
+		to, okAfter = decodeJSON(after)
+	}
 	if n.Action == plan.Update && (okBefore && from != cty.NilVal) != (okAfter && to != cty.NilVal) {
 		// One of them holds JSON: each has its own form.
 		change := &typeChange{&Node{Action: plan.Delete, body: &text{before: before}}, &Node{Action: plan.Create, body: &text{after: after}}}
