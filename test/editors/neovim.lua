@@ -13,7 +13,7 @@ local ok, problem = pcall(function()
   end
   wait("initialize", function() return client.initialized end)
 
-  local function problems() return vim.diagnostic.get(buf) end
+  local function problems() return vim.diagnostic.get(buf, { severity = { min = vim.diagnostic.severity.WARN } }) end
   local function request(method, params)
     local result
     vim.lsp.buf_request_all(buf, method, params, function(r) result = r end)
@@ -30,6 +30,8 @@ local ok, problem = pcall(function()
   vim.api.nvim_buf_set_lines(buf, 5, 6, false, { "  input = var.siz" })
   wait("a problem", function() return #problems() == 1 end)
   assert(problems()[1].message:find("undeclared input variable", 1, true), problems()[1].message)
+  local hints = vim.diagnostic.get(buf, { severity = vim.diagnostic.severity.HINT })
+  assert(#hints == 1 and hints[1].message:find("var.size", 1, true), vim.inspect(hints))
   vim.api.nvim_buf_set_lines(buf, 5, 6, false, { "  input = var.size" })
   wait("no problem", function() return #problems() == 0 end)
 
