@@ -11,7 +11,7 @@ func TestGet(t *testing.T) {
 	if !digits.Get().MatchString("12") || digits.Get().MatchString("1a") {
 		t.Error("the expression isn't the given one")
 	}
-	if digits.Get() != digits.Get() {
+	if first := digits.Get(); digits.Get() != first {
 		t.Error("the expression is compiled twice")
 	}
 	defer func() {
