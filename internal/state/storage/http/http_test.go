@@ -525,3 +525,21 @@ func TestAgent(t *testing.T) {
 		t.Errorf("%q", agent)
 	}
 }
+
+// TestLockDoubled: a server that names the requester as the holder may have got the request twice,
+// or repeat it. Nobody has the lock for certain, but this process may.
+func TestLockDoubled(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusLocked)
+		_, _ = io.Copy(w, r.Body)
+	}))
+	t.Cleanup(server.Close)
+	s := open(t, backend(t, texts("address", server.URL, "lock_address", server.URL, "unlock_address", server.URL), nil))
+	_, err := s.Lock(t.Context(), storage.LockInfo{ID: "own"})
+	if held := (*storage.LockError)(nil); !errors.As(err, &held) || held.Holder.ID != "own" {
+		t.Errorf("%v", err)
+	}
+	if !s.(storage.Unanswered).Unanswered() {
+		t.Error("the lock is said not to be this process's")
+	}
+}

@@ -276,6 +276,9 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 			return "", &storage.LockError{Err: fmt.Errorf("HTTP remote state already locked, and the server doesn't say by whom: %w", err)}
 		}
 		if vain == 0 || holder.ID != info.ID { // else the answer to an earlier try was lost
+			// A proxy may have sent the request twice, or the server may repeat the request instead
+			// of naming the holder. So nobody knows whether this process has the lock.
+			s.unanswered = s.unanswered || holder.ID == info.ID
 			return "", &storage.LockError{Holder: holder, Err: fmt.Errorf("HTTP remote state already locked: ID=%s", holder.ID)}
 		}
 	default:
