@@ -228,6 +228,9 @@ func TestRefactoringsPlanNothing(t *testing.T) {
 		}
 	}
 	t.Log(done)
+	if testing.Short() {
+		return // with too few for every kind
+	}
 	if done["refactor.rewrite"] == 0 || done["refactor.move"] == 0 {
 		t.Errorf("not every kind was done: %v", done)
 	}

@@ -243,3 +243,40 @@ func localAt(t *testing.T, path string) *statebackend.Backend {
 	}
 	return b
 }
+
+// TestOutlinedBesideJournal: a session with outlines of objects recovers nothing that the state
+// has already.
+func TestOutlinedBesideJournal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	at := httptest.NewServer(&server{})
+	defer at.Close()
+	data := t.TempDir()
+	next := func(outlined bool) *Session {
+		s := open(t, at.URL, encryption.State{})
+		s.DataDir, s.Outlined = data, outlined
+		if diags := s.Read(t.Context()); len(diags) > 0 {
+			t.Fatalf("outlined %t: %v", outlined, diags)
+		}
+		return s
+	}
+	s := next(false)
+	w, made := unfinished(t, s)
+	folded := open(t, at.URL, encryption.State{})
+	folded.DataDir = data
+	w.Close()
+	_ = folded.Read(t.Context())
+	w, _ = unfinished(t, s) // the same journal, beside a state that has its results
+	w.Close()
+	s.journal = nil
+	if err := s.save(t.Context(), folded.Snapshot()); err != nil {
+		t.Fatal(err)
+	}
+	if !exists(s.journalPath()) {
+		t.Fatal("no journal to compare with")
+	}
+	for _, outlined := range []bool{false, true} {
+		if next(outlined).Snapshot().Objects[made] == nil {
+			t.Error("the object is missing")
+		}
+	}
+}

@@ -70,7 +70,7 @@ type Options struct {
 	// Memo has what states were read to before; nil for nothing.
 	Memo *parsecache.Memo
 	// Outlined: the session has no more of objects than an outline (statefile.Outline), except
-	// where a Memo has all.
+	// where a Memo has all, or where a journal is to be folded in.
 	Outlined bool
 	// Interval is the least time between two saves during an apply; 0 lets it
 	// follow from how long they take.
@@ -422,7 +422,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 	name := s.backend.Describe()
 	read := parsecache.Of(s.Memo, "state "+name, data, func(data []byte) decoded {
 		read := statefile.Read
-		if s.Outlined && s.Memo == nil {
+		if s.Outlined && s.Memo == nil && !exists(s.journalPath()) { // its results are compared with whole objects
 			read = statefile.Outline
 		}
 		snapshot, diags := read(data, name)
