@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -84,16 +85,16 @@ func spot(path string) string {
 var instancePath = regexp.MustCompile(`\b(b\d)\b[^.]*?(?:\.instances)?\[["\\']*(\w+)["\\']*\]`)
 
 // using are the names of the objects that each object of a cloud has the ids of, directly or
-// through others.
+// through others. Of two with one name the older one is deposed, and the newer one counts.
 func (w world) using() map[string]map[string]bool {
 	type object struct {
 		ID, Name   string
 		Attributes json.RawMessage
 	}
 	var all []object
-	for name, data := range w {
+	for _, name := range slices.Sorted(maps.Keys(w)) {
 		var o object
-		if strings.HasPrefix(name, cloudDir+"/objects/") && json.Unmarshal(data, &o) == nil {
+		if strings.HasPrefix(name, cloudDir+"/objects/") && json.Unmarshal(w[name], &o) == nil {
 			all = append(all, o)
 		}
 	}
