@@ -477,8 +477,8 @@ func (h *history) ended(r *run) {
 		text += " " + left + " "
 	}
 	for id, o := range h.cloud.objects {
-		if by := h.runs[o.by]; by != nil && !by.ended {
-			continue // which is still at it, and answers for it when it ends
+		if by := h.runs[o.by]; by != nil && (!by.ended || by.life.number > r.life.number) {
+			continue // made beside this command or after it, by one that answers for it
 		}
 		if ids[id] == "" && !mentions(text, o.name) {
 			h.fail("lost", "%s (%s) exists, %s succeeds, and neither the state nor what it says has it", o.name, id, r.life.This())

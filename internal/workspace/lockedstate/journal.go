@@ -71,6 +71,7 @@ func (s *Session) recover(ctx context.Context) diag.List {
 		s.doubts = nil
 		return append(s.recoverNote(ctx, "", s.base), s.inDoubt()...)
 	case errors.Is(err, errJournalBusy):
+		s.unread = true
 		return nil
 	case err != nil:
 		return s.unreadable(path, err)

@@ -119,6 +119,9 @@ type Session struct {
 	unsaved bool
 	// recovered: it is known what the journal of an earlier run has.
 	recovered bool
+	// unread: another run in this directory was writing its journal when the state was read. It has
+	// lost the lock if this one has it.
+	unread bool
 	// serial is that of the state that is stored.
 	serial uint64
 	// run is the identity of this run in its journal and its note.
@@ -399,7 +402,7 @@ func (s *Session) ForceUnlock(ctx context.Context, id string) error { return s.s
 // Read loads the state with what the journal of an earlier run knows. Warnings
 // are about such a run, never about the state.
 func (s *Session) Read(ctx context.Context) diag.List {
-	s.recovered = false
+	s.recovered, s.unread = false, false
 	reading, span := trace.Begin(ctx, trace.State, "read state")
 	data, err := s.store.Read(reading)
 	span.End(err != nil)

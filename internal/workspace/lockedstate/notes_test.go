@@ -1,9 +1,11 @@
 package lockedstate
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -216,5 +218,32 @@ func TestNoNotes(t *testing.T) {
 	s.unlock()
 	if s, diags = machine(t, at.URL, encryption.State{}, true); diags.HasErrors() || len(s.Doubts()) == 0 {
 		t.Errorf("%v, %v", diags, s.Doubts())
+	}
+}
+
+// TestUnread: a run that has got the lock does nothing while the one that has lost it still writes its
+// journal, or did when the state was read.
+func TestUnread(t *testing.T) {
+	c := &cloud{}
+	at := httptest.NewServer(c)
+	t.Cleanup(at.Close)
+	s, diags := machine(t, at.URL, encryption.State{}, false)
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	w, _ := unfinished(t, s.Session)
+	if diags := s.Read(t.Context()); len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	w.Close()
+	before, err := os.ReadFile(s.journalPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, diags := s.Record(t.Context(), creating(t, 1), nil); !strings.Contains(fmt.Sprint(diags), "Nothing was done, because another run") {
+		t.Errorf("got %v", diags)
+	}
+	if after, err := os.ReadFile(s.journalPath()); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the journal of the other run is changed: %v", err)
 	}
 }

@@ -51,6 +51,9 @@ func (l *Claimed) Record(ctx context.Context, p *plan.Plan, interrupted <-chan s
 	if !effects(p) {
 		return nil, nil
 	}
+	if s.unread {
+		return nil, diag.Unwritable.As("Failed to write the journal").List("Nothing was done, because another run in this directory was still writing the journal %s when this one read the state. Run the command again when it has ended.", s.journalPath())
+	}
 	if diags := s.preflight(ctx, p); diags.HasErrors() {
 		return nil, diags
 	}
