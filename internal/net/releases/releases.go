@@ -27,7 +27,7 @@ func Latest(ctx context.Context, client httpcall.Client, base, current string) (
 		return "", err
 	}
 	if at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
-		return "", fmt.Errorf("%s is %q, which is no address that starts with https://", Variable, base)
+		return "", fmt.Errorf("%s is %q, which doesn't begin with https:// or http://", Variable, base)
 	}
 	answer, err := client.Do(ctx, httpcall.Request{Method: "GET", URL: at.JoinPath("index.json")}, func(a httpcall.Answer) error {
 		if a.Status != 200 {

@@ -44,18 +44,24 @@ resource "terraform_data" "b" {
 }
 `
 
-// applied makes the objects of the configuration.
-func (e *editor) applied(t *testing.T) {
+// workspace is the directory of the editor after init.
+func (e *editor) workspace(t *testing.T) *weir.Workspace {
 	t.Helper()
 	ws, err := weir.Open(e.dir, weir.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ws.Close()
+	t.Cleanup(func() { ws.Close() })
 	if err := ws.Init(t.Context(), weir.InitOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ws.PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{}); err != nil {
+	return ws
+}
+
+// applied makes the objects of the configuration.
+func (e *editor) applied(t *testing.T) {
+	t.Helper()
+	if _, err := e.workspace(t).PlanAndApply(t.Context(), weir.PlanOptions{}, weir.ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"weir.dev/weir"
 	"weir.dev/weir/internal/ui/lsp/protocol"
 )
 
@@ -70,22 +69,6 @@ func TestRenamePlansNothing(t *testing.T) {
 	for seed := range runs {
 		r := rand.New(rand.NewPCG(seed, 36))
 		e := edit(t, random(r))
-		plan := func() *weir.Plan {
-			t.Helper()
-			ws, err := weir.Open(e.dir, weir.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer ws.Close()
-			if err := ws.Init(t.Context(), weir.InitOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			p, err := ws.Plan(t.Context(), weir.PlanOptions{})
-			if err != nil {
-				t.Fatalf("seed %d: %v\n%s", seed, err, e.source("main.tf"))
-			}
-			return p
-		}
 		e.applied(t)
 		e.open("main.tf")
 		e.open("m/main.tf")
@@ -99,20 +82,9 @@ func TestRenamePlansNothing(t *testing.T) {
 			}
 			var edit protocol.WorkspaceEdit
 			e.call("textDocument/rename", protocol.RenameParams{PositionParams: protocol.PositionParams{TextDocument: protocol.Document{URI: e.uri(file)}, Position: s.SelectionRange.Start}, NewName: fmt.Sprintf("n%d", n)}, &edit)
-			for name, text := range e.apply(edit) {
-				if _, open := e.texts[name]; open {
-					e.version++
-					e.texts[name] = text
-					e.tell("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": e.uri(name), "version": e.version}, "contentChanges": []protocol.Change{{Text: text}}})
-				}
-				if err := os.WriteFile(filepath.Join(e.dir, name), []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, c := range plan().Changes() {
-				if c.Action != "no-op" && c.Action != "" && c.Action != "move" {
-					t.Fatalf("seed %d: renaming %s plans %q of %s:\n%s", seed, s.Name, c.Action, c.Address, e.source("main.tf"))
-				}
+			e.written(t, protocol.CodeAction{Edit: &edit})
+			if got := e.changes(t); len(got) > 0 {
+				t.Fatalf("seed %d: renaming %s plans %q:\n%s", seed, s.Name, got, e.source("main.tf"))
 			}
 		}
 	}

@@ -65,15 +65,7 @@ func (e *editor) written(t *testing.T, a protocol.CodeAction) {
 // changes are the changes of a plan but moves.
 func (e *editor) changes(t *testing.T) (list []string) {
 	t.Helper()
-	ws, err := weir.Open(e.dir, weir.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ws.Close()
-	if err := ws.Init(t.Context(), weir.InitOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	p, err := ws.Plan(t.Context(), weir.PlanOptions{})
+	p, err := e.workspace(t).Plan(t.Context(), weir.PlanOptions{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, e.source("main.tf"))
 	}

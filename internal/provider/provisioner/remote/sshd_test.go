@@ -87,29 +87,16 @@ func start(t *testing.T) *lab {
 // listen has an sshd for each connection, as inetd does.
 func (l *lab) listen(config string) (port int) {
 	l.t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	do(l.t, err)
-	l.t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				file, err := conn.(*net.TCPConn).File()
-				if err != nil {
-					return
-				}
-				defer file.Close()
-				cmd := exec.Command(sshd, "-i", "-f", l.path(config))
-				cmd.Stdin, cmd.Stdout = file, file
-				_ = cmd.Run()
-			}()
+	return listen(l.t, func(conn net.Conn) {
+		file, err := conn.(*net.TCPConn).File()
+		if err != nil {
+			return
 		}
-	}()
-	return listener.Addr().(*net.TCPAddr).Port
+		defer file.Close()
+		cmd := exec.Command(sshd, "-i", "-f", l.path(config))
+		cmd.Stdin, cmd.Stdout = file, file
+		_ = cmd.Run()
+	})
 }
 
 // connection is a value of the schema, for the user me.
