@@ -131,6 +131,8 @@ class Suite:
             self.null()
         if self.a.mirror and self.wanted("tests"):
             self.tests()
+        if self.a.mirror and self.wanted("roots"):
+            self.roots()
         if self.a.sim and self.wanted("refresh"):
             self.refresh()
         if os.path.exists(self.a.b + "-temporal") and self.wanted("durable"):
@@ -271,6 +273,38 @@ class Suite:
             goals = (("times", 20), ("times", 35))
         self.add("tests", 200, "test", best(runs[200]), (50, best(runs[50])), goals, floor=self.floor(floors, "start", "parse"), **more)
 
+    def roots(self):
+        """Roots with 100 objects of one module each, of which nine read the state of the tenth, planned in one run; and by
+        200 runs, of which the ratio is the part that the one run takes."""
+        self.use_mirror()
+        required = 'terraform {\n  required_providers {\n    null = { source = "hashicorp/null" }\n  }\n}\n'
+        runs, singles = {50: [], 200: []}, []
+        for n in runs:
+            d = os.path.join(self.base, "estate", str(n))
+            os.makedirs(os.path.join(d, "module"))
+            with open(os.path.join(d, "module", "main.tf"), "w") as f:
+                f.write(required + 'variable "name" {\n  type = string\n}\nresource "null_resource" "r" {\n  count    = 100\n  triggers = { name = "${var.name}-${count.index}" }\n}\n'
+                        'output "ids" {\n  value = null_resource.r[*].id\n}\n')
+            for i in range(n):
+                root, up = os.path.join(d, f"r{i:03d}"), i - i % 10
+                os.makedirs(root)
+                name = f'"r{i}"' if i == up else "data.terraform_remote_state.up.outputs.first"
+                with open(os.path.join(root, "main.tf"), "w") as f:
+                    f.write(required + 'provider "null" {}\nmodule "m" {\n  source = "../module"\n  name   = %s\n}\noutput "first" {\n  value = module.m.ids[0]\n}\n' % name)
+                    if i != up:
+                        f.write('data "terraform_remote_state" "up" {\n  backend = "local"\n  config  = { path = "../r%03d/terraform.tfstate" }\n}\n' % up)
+            self.time(["init", "-all", "-no-color"], d)
+            self.time(["apply", "-all", "-no-color", "-auto-approve"], d)
+        plan = ["plan", "-no-color", "-detailed-exitcode"]
+        for _ in range(3):
+            for n in runs:
+                runs[n].append(self.time(plan + ["-all"], os.path.join(self.base, "estate", str(n))))
+            each = [self.time(plan, os.path.join(self.base, "estate", "200", f"r{i:03d}")) for i in range(200)]
+            singles.append(dict(cpu=sum(r["cpu"] for r in each), wall=sum(r["wall"] for r in each), rss=max(r["rss"] for r in each)))
+        one = best(singles)
+        self.add("roots", 200, "single plans", one)
+        self.add("roots", 200, "plan -all", best(runs[200]), (50, best(runs[50])), (("ratio", 0.7), None), ratio=best(runs[200])["cpu"] / one["cpu"])
+
     def refresh(self):
         """2,000 objects of a simulated cloud that takes 100 ms for a read: as many at once as the engine finds good, to
         ten at a time, by the clock; and with a limit of calls a second, of which the ratio is the part that is used."""
@@ -407,7 +441,7 @@ def line(r, recorded):
     before = recorded.get((r["workload"], r["size"], r["step"]), {}).get("cpu", "")
     aim = mark[r["aim"]] + (f" {r['goal'][1][1]} units" if r.get("goal") and r["goal"][1] and r["goal"][1][0] == "units" else "")
     of_floor = r["ratio"] if r["workload"] == "null_resource" else r.get("of_floor", "")
-    of_time = r.get("ratio", "") if r["workload"] in ("refresh", "aws") else ""
+    of_time = r.get("ratio", "") if r["workload"] in ("roots", "refresh", "aws") else ""
     return f"| {r['workload']} | {r['size']} | {r['step']} | {r['cpu']:.3f} | {r['rss']:.0f} | {r.get('units', '')} | {r.get('floor') or ''} | {of_floor} | {exponent} | {of_time} | {r.get('a_second', '')} | {r.get('times', '')} | {mark[r['must']]} | {aim} | {before} |"
 
 

@@ -34,8 +34,10 @@ type LoadOptions struct {
 	// Resolve finds the directory behind a module call; nil looks it up among
 	// what is installed.
 	Resolve func(ctx context.Context, r module.Request) (dir string, diags diag.List)
-	// Programs are kept for further loads from the same disk; nil keeps none.
+	// Programs are kept for further loads from the same disk; nil keeps none. From is the directory
+	// on it from where names of files are seen, for loads in several.
 	Programs *Programs
+	From     string
 }
 
 // A Language reads what calls load. Package stack has another one than that of

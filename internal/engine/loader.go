@@ -158,7 +158,7 @@ func (l *loader) compile(dir string, call *program.Call) *compiled {
 	if done, ok := l.compiled[key]; ok {
 		return done
 	}
-	done := l.Programs.compile(l.Language, l.Files, key, dir, call)
+	done := l.Programs.compile(l.Language, l.Files, l.From, key, dir, call)
 	l.compiled[key] = done
 	return done
 }

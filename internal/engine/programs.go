@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -17,10 +18,11 @@ type Programs struct {
 	kept map[source]*kept
 }
 
-// A source is what a program was compiled from, but for the content of its files.
+// A source is what a program was compiled from, but for the content of its files: places in
+// programs begin with dir, which is at a place of the disk.
 type source struct {
 	language moduleLanguage
-	dir      string
+	dir, at  string
 	root     bool
 }
 
@@ -31,16 +33,20 @@ type kept struct {
 	reads map[string][]byte
 }
 
-// compile is what a directory compiles to, which key reports from others of a load, by what is
-// kept where that is still right. Other languages than that of modules keep nothing.
-func (p *Programs) compile(l Language, files module.Files, key, dir string, call *program.Call) *compiled {
+// compile is what a directory compiles to, as seen from where the load is, which key reports from
+// others of it, by what is kept where that is still right. Other languages than that of modules keep nothing.
+func (p *Programs) compile(l Language, files module.Files, from, key, dir string, call *program.Call) *compiled {
 	language, ok := l.(moduleLanguage)
 	if p == nil || !ok {
 		return compileIn(l, files, key, dir, call)
 	}
-	from := source{language, dir, call == nil}
+	at := dir
+	if !filepath.IsAbs(dir) {
+		at = filepath.Join(from, dir)
+	}
+	src := source{language, dir, at, call == nil}
 	p.mu.Lock()
-	before := p.kept[from]
+	before := p.kept[src]
 	p.mu.Unlock()
 	if before != nil && before.isSame(files) {
 		return before.compiled
@@ -52,10 +58,10 @@ func (p *Programs) compile(l Language, files module.Files, key, dir string, call
 	if p.kept == nil {
 		p.kept = map[source]*kept{}
 	}
-	delete(p.kept, from)
+	delete(p.kept, src)
 	if !seen.failed {
 		seen.kept.compiled = done
-		p.kept[from] = seen.kept
+		p.kept[src] = seen.kept
 	}
 	return done
 }

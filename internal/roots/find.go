@@ -30,6 +30,7 @@ func Find(ctx context.Context, d *workspace.Directory, reports environment.Repor
 	if diags.HasErrors() {
 		return e, diags
 	}
+	e.shared = s.shared
 	dirs, err := e.candidates(s, reports)
 	if err != nil {
 		return e, append(diags, diag.Unreadable.As("Failed to look for roots").List("%s.", diag.Cause(err))...)
@@ -177,7 +178,7 @@ func (e *Estate) add(c *candidate, s *settings, reports environment.Reports) {
 			}
 		}
 		w.values.add(r)
-		r.Dir.Place.SettingsVars = r.Vars
+		r.Dir.Place.SettingsVars, r.Dir.Programs = r.Vars, &e.programs
 		e.Roots = append(e.Roots, r)
 	}
 }

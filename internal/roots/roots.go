@@ -16,6 +16,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/workspace"
@@ -28,7 +29,9 @@ type Estate struct {
 	Dir   *workspace.Directory
 	Roots []*Root
 
-	states map[Place]*Root
+	states   map[Place]*Root
+	shared   []addr.Provider // by the settings
+	programs engine.Programs // of all roots
 }
 
 // A Root is a root module in a workspace.

@@ -19,9 +19,10 @@ import (
 	"weir.dev/weir/internal/workspace"
 )
 
-// atOnce is how many roots are worked on at the same time. One that waits for another doesn't
+// atOnce is how many roots are worked on at the same time. More need memory and aren't faster, since
+// limits of calls hold for all of them. One that waits for another doesn't
 // count.
-const atOnce = 8
+const atOnce = 4
 
 // A Run plans roots together, and perhaps applies them. Each root calls its methods in their
 // order: Begin, Planned, perhaps Approved and Await, and in any case End.

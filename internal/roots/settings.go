@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/syntax"
@@ -24,6 +25,7 @@ const SettingsFile = "weir.roots.hcl"
 // settings are what the file says.
 type settings struct {
 	exclude []string
+	shared  []addr.Provider
 	blocks  []*rootBlock
 }
 
@@ -58,7 +60,7 @@ type after struct {
 
 var (
 	fileSchema = &hcl.BodySchema{
-		Attributes: []hcl.AttributeSchema{{Name: "exclude"}},
+		Attributes: []hcl.AttributeSchema{{Name: "exclude"}, {Name: "shared_providers"}},
 		Blocks:     []hcl.BlockHeaderSchema{{Type: "root", LabelNames: []string{"pattern"}}},
 	}
 	rootSchema = &hcl.BodySchema{
@@ -83,6 +85,14 @@ func readSettings(d *workspace.Directory) (*settings, diag.List) {
 	r := &reader{diags: diags}
 	content := r.content(f.Body, fileSchema)
 	s.exclude, _ = r.texts(content.Attributes["exclude"])
+	names, at := r.texts(content.Attributes["shared_providers"])
+	for _, name := range names {
+		p, err := d.Place.Dialect.Registry().ParseProvider(name)
+		if err != nil {
+			r.diags.Add(BadSettings.Error(at, "%q isn't the address of a provider: %s.", name, err))
+		}
+		s.shared = append(s.shared, p)
+	}
 	for _, b := range content.Blocks {
 		r.pattern(b.Labels[0], b.LabelRanges[0])
 		s.blocks = append(s.blocks, r.root(b))

@@ -43,7 +43,8 @@ func directory(r *backendinit.Reader) *Directory {
 // With is the same directory for operations that tell elsewhere. It closes everything that it opens.
 func (d *Directory) With(r environment.Reports) *Directory {
 	next := directory(d.Settings.With(r))
-	next.About, next.before, next.Programs, next.Providers.Kept = d.About, d.before, d.Programs, d.Providers.Kept
+	next.About, next.before, next.Programs = d.About, d.before, d.Programs
+	next.Providers.Kept, next.Providers.Shared = d.Providers.Kept, d.Providers.Shared
 	return next
 }
 

@@ -234,7 +234,7 @@ func (d *Directory) Load(ctx context.Context, l Loading) (*engine.Config, diag.L
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	options := engine.LoadOptions{Dir: ".", Inputs: inputs, Files: d.Place.Files(), Resolve: d.localModules(d.Place.Files()), Queries: l.Queries, Programs: d.Programs}
+	options := engine.LoadOptions{Dir: ".", Inputs: inputs, Files: d.Place.Files(), Resolve: d.localModules(d.Place.Files()), Queries: l.Queries, Programs: d.Programs, From: d.Place.Dir}
 	if l.InPlace {
 		options.Resolve = d.ModulesInPlace(d.Place.Files())
 	}

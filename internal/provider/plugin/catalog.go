@@ -36,6 +36,8 @@ type Catalog struct {
 
 	// memory has what providers declared; nil remembers nothing.
 	memory Memory
+	// from is a catalog of the same packages that knows what they declare; nil for none.
+	from *Catalog
 
 	ctx    context.Context // of processes that no caller waits for yet
 	cancel context.CancelFunc
@@ -83,6 +85,16 @@ func NewCatalog(sources Sources, template Command) *Catalog {
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
+}
+
+// In is a catalog of the same providers whose processes start in another directory. Their schemas are
+// read once for both.
+func (c *Catalog) In(dir string) *Catalog {
+	template := c.template
+	template.Dir = dir
+	next := NewCatalog(c.sources, template)
+	next.from = c
+	return next
 }
 
 // A Memory keeps what providers declare, as bytes, for those that it knows to be
@@ -317,6 +329,13 @@ func (c *Catalog) entry(ctx context.Context, p addr.Provider) *entry {
 	}
 	go func() {
 		defer close(e.done)
+		if c.from != nil {
+			known := c.from.entry(ctx, p)
+			<-known.done
+			e.schemas, e.askFirst, e.diags = known.schemas, known.askFirst, known.diags
+			c.from.Release(func(addr.Provider) bool { return false }) // it was started for that
+			return
+		}
 		if c.remembered(p, e) {
 			return
 		}

@@ -64,6 +64,37 @@ func TestCatalogUsesProcessOfSchemasFirst(t *testing.T) {
 	}
 }
 
+// TestCatalogIn: processes in another directory are started there, with the schemas of before, and the one
+// that was started for these ends.
+func TestCatalogIn(t *testing.T) {
+	a := testProvider("a")
+	command := self(t, "6")
+	c := NewCatalog(Sources{Installed: map[addr.Provider]string{a: command.Path}}, command)
+	defer c.Close()
+	dir := t.TempDir()
+	in := c.In(dir)
+	defer in.Close()
+	schemas, diags := in.Schemas(t.Context(), a)
+	if diags != nil {
+		t.Fatal(diags)
+	}
+	if first, _ := c.Schemas(t.Context(), a); first != schemas {
+		t.Error("the schemas were fetched twice")
+	}
+	p, diags := in.Start(t.Context(), a)
+	if diags != nil {
+		t.Fatal(diags)
+	}
+	cwd, err := os.Readlink("/proc/" + read(t, p, "pid") + "/cwd")
+	if real, _ := filepath.EvalSymlinks(dir); err == nil && cwd != real {
+		t.Errorf("the process runs in %s", cwd)
+	}
+	c.pending.Wait()
+	if n := len(c.running); n != 0 {
+		t.Errorf("%d processes of the first catalog run", n)
+	}
+}
+
 func TestRelease(t *testing.T) {
 	a, b := testProvider("a"), testProvider("b")
 	command := self(t, "6")

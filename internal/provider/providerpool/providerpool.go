@@ -23,6 +23,7 @@ import (
 type Keeper struct {
 	inner provider.Catalog
 	limit int
+	spare int // how many processes may run that nobody has; negative for any number
 
 	mu        sync.Mutex
 	processes map[addr.Provider][]*process
@@ -54,7 +55,15 @@ type process struct {
 // New is a keeper of the processes that a catalog starts: no more than the limit, where
 // that isn't 0, but for those that one guest needs by itself.
 func New(inner provider.Catalog, limit int) *Keeper {
-	return &Keeper{inner: inner, limit: limit, processes: map[addr.Provider][]*process{}, changed: make(chan struct{})}
+	return &Keeper{inner: inner, limit: limit, spare: -1, processes: map[addr.Provider][]*process{}, changed: make(chan struct{})}
+}
+
+// NewSpare is a keeper without a limit, which ends processes that nobody has if there are more of
+// these than spare.
+func NewSpare(inner provider.Catalog, spare int) *Keeper {
+	k := New(inner, 0)
+	k.spare = spare
+	return k
 }
 
 // Schemas returns what a provider declares.
@@ -197,6 +206,26 @@ func (k *Keeper) Shrink(most int) int {
 	}
 }
 
+// trim ends processes that nobody has beyond those that may wait.
+func (k *Keeper) trim() {
+	for {
+		k.mu.Lock()
+		idle, n := k.idle(), 0
+		for _, list := range k.processes {
+			for _, c := range list {
+				if c.users == 0 {
+					n++
+				}
+			}
+		}
+		k.mu.Unlock()
+		if k.spare < 0 || n <= k.spare {
+			return
+		}
+		k.drop(idle)
+	}
+}
+
 func (k *Keeper) add(p addr.Provider, config cty.Value) *process {
 	c := &process{source: p, config: config}
 	var once sync.Once
@@ -329,6 +358,7 @@ func (l *Lent) ValidateConfig(ctx context.Context, config cty.Value) diag.List {
 }
 
 func (l *Lent) Configure(ctx context.Context, config cty.Value) diag.List {
+	defer l.keeper.trim() // not before: what is released here may be configured
 	l.keeper.release(l.have(func(*process) *process { return nil }))
 	c, diags := l.keeper.configured(ctx, l.guest, l.source, config)
 	if c == nil {
@@ -559,6 +589,7 @@ func (l *Lent) Close() error {
 		l.keeper.stop(c, -1)
 	}
 	l.keeper.release(c)
+	l.keeper.trim()
 	return err
 }
 

@@ -87,6 +87,32 @@ func TestShrink(t *testing.T) {
 	}
 }
 
+// TestSpare: with as many spare processes as that, others end when nobody has them. One that was
+// started to check a configuration is configured, and doesn't end before.
+func TestSpare(t *testing.T) {
+	for spare, left := range []int{0, 1, 2} {
+		p := zoned()
+		k := providerpool.NewSpare(fake.Catalog{sim: p}, spare)
+		for _, zone := range []string{"a", "b", "c"} {
+			one := k.Lend(sim)
+			if diags := one.ValidateConfig(t.Context(), config(zone)); diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			if diags := one.Configure(t.Context(), config(zone)); diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			one.Close()
+		}
+		if n := p.Count("Start"); n != 3 || p.Running() != left {
+			t.Errorf("%d were started, and %d of them wait where %d may", n, p.Running(), spare)
+		}
+		k.Close()
+		if p.Running() != 0 {
+			t.Error(p.Running())
+		}
+	}
+}
+
 // TestUnknown: what isn't known is like nothing else.
 func TestUnknown(t *testing.T) {
 	p := zoned()

@@ -89,6 +89,7 @@ func (i *initializing) runAll(ctx context.Context, c *choosing) int {
 // each works on all roots at the same time, as far as they don't wait for each other, and sums up
 // what came of them. The result is the worst exit code.
 func (t *together) each(inTurns bool, work func(one *env, i int) int) int {
+	defer t.estate.Share()()
 	var mu sync.Mutex
 	codes := make([]int, len(t.list))
 	t.env.Several("root", roots.Names(t.list), t.atOnce, inTurns, func(i int, part *output.Screen) {

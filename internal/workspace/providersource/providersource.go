@@ -33,6 +33,8 @@ type Supplier struct {
 	guest    *providerpool.Guest
 	// Kept has what operations that follow one another leave to the next; nil for nothing.
 	Kept *Kept
+	// Shared has what operations in several directories share; nil for nothing.
+	Shared *Pool
 }
 
 // New has the providers of a directory with these settings.
@@ -102,7 +104,7 @@ func (d *Supplier) Warm(ctx context.Context, c *Late) {
 	go func() {
 		defer close(ready)
 		complete()
-		if s.catalog == nil || d.Kept.lends(d, s, c) {
+		if s.catalog == nil || d.Shared != nil || d.Kept.lends(d, s, c) {
 			return
 		}
 		s.catalog.Warm(ctx, d.expected(s.installed))
@@ -229,6 +231,10 @@ func (d *Supplier) fill(c *Late, reqs install.Requirements) (*supply, diag.List)
 		_, needed := reqs[p]
 		return needed
 	})
+	if d.Shared != nil {
+		c.set(pooled{s.catalog, d.Shared, d, s})
+		return s, diags
+	}
 	if d.Kept.lends(d, s, c) {
 		c.set(d.Kept.lend(d, s))
 		return s, diags
