@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # 2 MiB of memory and a millisecond of every start.
 export GOFLAGS := -trimpath -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories aws-modules page vscode pipelines editors ci clean soak
+.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories tools aws-modules page vscode pipelines editors ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -271,6 +271,13 @@ versus-histories: build ## play random histories beside another engine, PEER=BIN
 
 versus-texts: build ## compare the text of random plans with another engine, PEER=BINARY; N=500 SEED=1 VERSUS=FLAGS
 	go run ./test/differential -texts -peer $(PEER) -n $(N) -seed $(SEED) $(VERSUS)
+
+OPENTOFU ?=
+TOOLS ?=
+tools: build ## run other tools, such as terragrunt, with bin/weir and with OPENTOFU=BINARY; TOOLS=DIR has more of them, RUN='tflint tfcmt' picks, RECORD=1 writes docs/tools.md
+	-test/tools/install.sh .cache/tools $(RUN)
+	go run ./test/tools -peer '$(OPENTOFU)' -path '$(CURDIR)/.cache/tools:$(TOOLS)' -mirror '$(wildcard $(MIRROR))' -run '$(subst $(eval) ,|,$(strip $(RUN:%=^%$$)))' \
+	  $(if $(RECORD),-page docs/tools.md -commit $(shell git rev-parse --short=8 HEAD))
 
 REPOS ?=
 AWS_MIRROR ?= $(MIRROR)
