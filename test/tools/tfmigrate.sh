@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# plan and apply of state mv, xmv, rm, import and replace-provider within a state, and mv between states, with history
+# plan and apply of state mv, xmv, rm and import within a state, and mv between states, with history
 . "$TOOLS/lib.sh"
 needs tfmigrate
 export TFMIGRATE_EXEC_PATH=tofu
