@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # 2 MiB of memory and a millisecond of every start.
 export GOFLAGS := -trimpath -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories tools aws-modules page vscode pipelines editors ci clean soak
+.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories tools aws-modules page vscode pipelines editors lsp-bench ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -162,6 +162,14 @@ pipelines: build ## the action setup-weir, in tools/setup-weir/dist, and the tem
 
 editors: build ## use the language server from Neovim, where there is one
 	test/editors/run bin/weir
+
+TERRAFORM_LS ?= $(shell command -v terraform-ls)
+lsp-bench: build ## compare the language server with terraform-ls in REPO=CLONE of a repository with hashicorp/aws; MIRROR=DIR has the providers, DIRECTORIES=CLONE is for memory only
+	@test -n '$(REPO)$(DIRECTORIES)' || echo 'skipped: REPO=CLONE names no repository'
+	@test -z '$(REPO)' || test -n '$(TERRAFORM_LS)' || echo 'only weir is measured: terraform-ls is not in PATH, and TERRAFORM_LS=FILE does not name it'
+	$(if $(REPO),python3 bench/lsp.py -prepare $(abspath $(REPO)) $(MIRROR) $(CURDIR)/bin/weir)
+	$(if $(REPO),python3 bench/lsp.py $(abspath $(REPO)) $(CURDIR)/bin/weir $(TERRAFORM_LS))
+	$(if $(DIRECTORIES),python3 bench/lsp.py -directories $(abspath $(DIRECTORIES)) $(CURDIR)/bin/weir)
 
 man: ## the manual as pages of man, in .cache/man
 	go run ./cmd/reference -man $(MAN) -version 0.1.0

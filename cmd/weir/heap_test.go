@@ -35,6 +35,18 @@ func TestFirstCollection(t *testing.T) {
 
 var sink []byte
 
+// TestLean: the language server's heap stays near what it uses, unless others tune it.
+func TestLean(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	for value, want := range map[string]int{"": leanGrowth, "300": 100} {
+		t.Setenv("GOGC", value)
+		stayLean()
+		if got := debug.SetGCPercent(100); got != want {
+			t.Errorf("GOGC=%s: %d percent, not %d", value, got, want)
+		}
+	}
+}
+
 // TestGrowth: a small heap grows to its first size, one of usual size by the same percentage,
 // and a big one by less the bigger it is, but by more bytes.
 func TestGrowth(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"os/user"
+	"slices"
 	"syscall"
 	"time"
 
@@ -49,7 +50,11 @@ func run() (code int) {
 	}
 	defer profile()()
 	limitMemory()
-	growFirst()
+	if slices.Contains(os.Args[1:], "lsp") {
+		stayLean()
+	} else {
+		growFirst()
+	}
 	if err := limitEvaluation(); err != nil {
 		fmt.Fprintf(os.Stderr, "Error: %s\n", err)
 		return 1

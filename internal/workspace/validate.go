@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
@@ -32,7 +33,11 @@ func (v Validate) problems(ctx context.Context, config *engine.Config, diags dia
 	d := v.Dir
 	provide := d.ProvideFound
 	if v.Loading.Declared {
-		provide = d.provideDeclared
+		// Editors use the schemas even where a mistake ends the check before they are needed.
+		provide = once(d.provideDeclared)
+		if config != nil && config.Tree != nil && config.Tree.Program != nil {
+			provide(config)
+		}
 	}
 	diags.Append(d.stackOnly(diag.Warning, "validate"))
 	if config != nil && d.Place.Dialect == dialect.Terraform && config.Tree.Program.Backend != nil {
@@ -70,6 +75,17 @@ func (v Validate) problems(ctx context.Context, config *engine.Config, diags dia
 		diags = slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return provider.Absent.Is(d) })
 	}
 	return diags
+}
+
+// once calls a function at its first use and returns the same result later.
+func once(provide func(*engine.Config) ([]addr.Provider, diag.List)) func(*engine.Config) ([]addr.Provider, diag.List) {
+	var result func() ([]addr.Provider, diag.List)
+	return func(c *engine.Config) ([]addr.Provider, diag.List) {
+		if result == nil {
+			result = sync.OnceValues(func() ([]addr.Provider, diag.List) { return provide(c) })
+		}
+		return result()
+	}
 }
 
 // provideDeclared is ProvideFound for schemas only. Providers that aren't installed are no

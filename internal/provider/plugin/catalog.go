@@ -35,7 +35,8 @@ type Catalog struct {
 	template Command
 
 	// memory has what providers declared; nil remembers nothing.
-	memory Memory
+	memory  Memory
+	decoded *Decoded
 	// from is a catalog of the same packages that knows what they declare; nil for none.
 	from *Catalog
 
@@ -124,7 +125,7 @@ func (c *Catalog) remembered(p addr.Provider, e *entry) bool {
 	if !ok {
 		return false
 	}
-	schemas, askFirst, err := remembered(data, p.Type)
+	schemas, askFirst, err := c.decoded.of(data, p.Type)
 	if err != nil {
 		return false
 	}

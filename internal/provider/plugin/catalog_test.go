@@ -269,6 +269,20 @@ func TestCatalogRemembers(t *testing.T) {
 		})["started"]; started != 0 {
 			t.Errorf("protocol %s: %d processes were started for schemas that are known", protocol, started)
 		}
+		var decoded Decoded
+		var all []*provider.Schemas
+		for _, with := range []*Decoded{&decoded, &decoded, nil} {
+			c := open(m)
+			c.Share(with)
+			schemas, diags := c.Schemas(t.Context(), a)
+			if diags != nil || !reflect.DeepEqual(whole(asked), whole(schemas)) {
+				t.Errorf("protocol %s: shared: %v", protocol, diags)
+			}
+			all = append(all, schemas)
+		}
+		if all[0] != all[1] || all[0] == all[2] {
+			t.Errorf("protocol %s: schemas of catalogs that share: %p %p, of another: %p", protocol, all[0], all[1], all[2])
+		}
 		if asked := c.Asked(); !slices.Equal(asked, []addr.Provider{a}) || open(m).Asked() != nil {
 			t.Errorf("protocol %s: asked for: %v", protocol, asked)
 		}

@@ -26,6 +26,10 @@ const (
 // pause is how long nothing may change before a check begins.
 const pause = 80 * time.Millisecond
 
+// checksAtOnce is how many directories are checked at once: more would delay what is typed, and
+// take memory for each.
+const checksAtOnce = 2
+
 // checks finds the problems of directories in the background, and publishes those of each
 // file. A directory is checked once at a time; what changes meanwhile has it checked again.
 type checks struct {
@@ -35,17 +39,19 @@ type checks struct {
 	mu      sync.Mutex
 	dirty   map[string]cause // by directory, until the pause is over
 	timer   *time.Timer
-	again   map[string]cause // by unit that is being checked
+	again   map[string]cause  // by unit that is being checked
+	dirs    map[string]string // the directory of the last change, by unit
 	asking  map[string]context.CancelFunc
 	found   map[string]map[string]diag.List // by unit and file
 	pending sync.WaitGroup
+	slots   chan struct{} // a place for each check that runs
 
 	publishing sync.Mutex
 	published  map[string]bool // files with problems in the editor
 }
 
 func newChecks(ctx context.Context, s *server) *checks {
-	return &checks{server: s, ctx: ctx, dirty: map[string]cause{}, again: map[string]cause{}, asking: map[string]context.CancelFunc{}, found: map[string]map[string]diag.List{}, published: map[string]bool{}}
+	return &checks{server: s, ctx: ctx, dirty: map[string]cause{}, again: map[string]cause{}, dirs: map[string]string{}, slots: make(chan struct{}, checksAtOnce), asking: map[string]context.CancelFunc{}, found: map[string]map[string]diag.List{}, published: map[string]bool{}}
 }
 
 // wait returns when no check runs. None begins after the context's end.
@@ -94,16 +100,16 @@ func (c *checks) begin() {
 	c.dirty = map[string]cause{}
 	c.mu.Unlock()
 	v := c.project.View()
-	units := map[string]cause{}
+	units, dirs := map[string]cause{}, map[string]string{}
 	for dir, why := range dirty {
 		for _, unit := range v.Units(c.ctx, dir) {
-			units[unit] = max(units[unit], why)
+			units[unit], dirs[unit] = max(units[unit], why), dir
 		}
 	}
 	for unit, why := range units {
 		c.mu.Lock()
 		_, runs := c.again[unit]
-		c.again[unit] = max(c.again[unit], why)
+		c.again[unit], c.dirs[unit] = max(c.again[unit], why), dirs[unit]
 		c.mu.Unlock()
 		if !runs {
 			c.pending.Go(func() { c.run(unit) })
@@ -118,21 +124,26 @@ func (c *checks) run(unit string) {
 			c.bug("checking "+unit, problem)
 			c.mu.Lock()
 			delete(c.again, unit)
+			delete(c.dirs, unit)
 			c.mu.Unlock()
 		}
 	}()
+	c.slots <- struct{}{}
+	defer func() { <-c.slots }()
+	defer c.forget()
 	for {
+		v := c.project.View()
 		c.mu.Lock()
 		why := c.again[unit]
-		if why == 0 || c.ctx.Err() != nil {
+		if why == 0 || c.ctx.Err() != nil || !v.Needs(unit, c.dirs[unit]) {
 			delete(c.again, unit)
+			delete(c.dirs, unit)
 			c.mu.Unlock()
 			return
 		}
 		c.again[unit] = 0
 		ctx, stop := context.WithCancel(c.ctx)
 		c.mu.Unlock()
-		v := c.project.View()
 		if done, ok := v.Check(ctx, unit, false); ok {
 			c.publish(v, unit, done)
 		}
@@ -234,20 +245,29 @@ func (c *checks) send(v *project.View, files []string) {
 	}
 }
 
-// closed takes back the problems of directories that are no longer checked.
-func (c *checks) closed(ctx context.Context, uri string) {
-	v := c.project.View()
-	dir := filepath.Dir(project.Path(uri))
-	for path := range v.Docs {
-		if filepath.Dir(path) == dir {
-			return
-		}
-	}
+// closed forgets what a closed document needed.
+func (c *checks) closed() {
 	c.mu.Lock()
-	gone := c.found[dir]
-	delete(c.found, dir)
-	c.mu.Unlock()
-	if len(gone) > 0 {
-		c.pending.Go(func() { c.send(v, slices.Sorted(maps.Keys(gone))) })
+	defer c.mu.Unlock()
+	if c.ctx.Err() == nil {
+		c.pending.Go(c.forget)
 	}
+}
+
+// forget takes back the problems of directories that are no longer checked.
+func (c *checks) forget() {
+	gone := c.project.Prune()
+	if len(gone) == 0 {
+		return
+	}
+	files := map[string]bool{}
+	c.mu.Lock()
+	for _, dir := range gone {
+		for path := range c.found[dir] {
+			files[path] = true
+		}
+		delete(c.found, dir)
+	}
+	c.mu.Unlock()
+	c.send(c.project.View(), slices.Sorted(maps.Keys(files)))
 }

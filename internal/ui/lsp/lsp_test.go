@@ -238,3 +238,24 @@ output "id" {
 	e.replace("prod.tfdeploy.hcl", "size = 3", "size = \"many\"")
 	e.wait("prod.tfdeploy.hcl", "number")
 }
+
+// Schemas are known although a module isn't installed, and the problems of what is closed go.
+func TestMissingModule(t *testing.T) {
+	e := edit(t, `
+-- main.tf --
+module "label" {
+  source = "cloudposse/label/null"
+}
+
+resource "terraform_data" "a" {
+  in
+}
+`)
+	e.open("main.tf")
+	e.wait("main.tf", "Argument or block definition required", "Module not installed")
+	if labels, _ := e.proposals("main.tf", "  in|\n", "input"); !slices.Contains(labels, "input") {
+		t.Errorf("proposals: %q", labels)
+	}
+	e.tell("textDocument/didClose", protocol.DocumentParams{TextDocument: e.doc("main.tf")})
+	e.wait("main.tf")
+}

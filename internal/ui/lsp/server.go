@@ -115,7 +115,7 @@ func (s *server) handle(ctx context.Context, r *jsonrpc2.Request) {
 		params = *r.Params
 	}
 	if r.Notif {
-		s.notified(ctx, r.Method, params)
+		s.notified(r.Method, params)
 		return
 	}
 	s.mu.Lock()
@@ -212,7 +212,7 @@ func (s *server) initialize(params json.RawMessage) any {
 
 // notified does what a notification says. One that nobody knows is ignored, as the protocol
 // demands.
-func (s *server) notified(ctx context.Context, method string, params json.RawMessage) {
+func (s *server) notified(method string, params json.RawMessage) {
 	switch method {
 	case "exit":
 		s.mu.Lock()
@@ -263,7 +263,7 @@ func (s *server) notified(ctx context.Context, method string, params json.RawMes
 		var p protocol.DocumentParams
 		if json.Unmarshal(params, &p) == nil {
 			s.project.Shut(p.TextDocument.URI)
-			s.checks.closed(ctx, p.TextDocument.URI)
+			s.checks.closed()
 		}
 	case "workspace/didChangeWatchedFiles":
 		var p struct {

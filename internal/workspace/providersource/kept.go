@@ -17,10 +17,16 @@ import (
 // mostKept is how many processes of providers go on between operations.
 const mostKept = 16
 
+// Decoded are schemas that several directories share.
+type Decoded = plugin.Decoded
+
 // Kept has schemas of providers and their processes, configured as they are, for
 // operations in one directory that follow one another. An operation gets the same results as without sharing: other packages, another lock file, directory or environment
 // have the processes end and others start. The zero value is empty.
 type Kept struct {
+	// Decoded shares schemas with other directories; nil doesn't.
+	Decoded *Decoded
+
 	mu      sync.Mutex
 	made    string // from what the rest was made
 	keeper  *providerpool.Keeper
@@ -72,6 +78,7 @@ func (k *Kept) lend(d *Supplier, s *supply) provider.Catalog {
 		k.close()
 		k.catalog = plugin.NewCatalog(plugin.Sources{Installed: s.installed}, d.pluginCommand())
 		k.catalog.Remember(d.schemaMemory(s))
+		k.catalog.Share(k.Decoded)
 		k.keeper, k.made = providerpool.New(k.catalog, mostKept), made
 	}
 	if d.guest == nil {

@@ -31,6 +31,7 @@ type unit struct {
 	running sync.Mutex
 
 	mu      sync.Mutex
+	done    bool            // it was checked
 	loaded  map[string]bool // the directories of the last check
 	schemas map[addr.Provider]*provider.Schemas
 }
@@ -44,12 +45,24 @@ func (u *unit) covers(dir string) bool {
 	return u.loaded[dir]
 }
 
+// serves reports whether one of the directories is the unit's, or was loaded by its last check.
+func (u *unit) serves(open []string) bool {
+	return slices.Contains(open, u.dir) || slices.ContainsFunc(open, u.covers)
+}
+
+func (u *unit) finished() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.done
+}
+
 func (p *Project) unit(dir string) *unit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := p.units[dir]
 	if u == nil {
 		u = &unit{dir: dir}
+		u.kept.Decoded = &p.decoded
 		p.units[dir] = u
 	}
 	return u
@@ -74,7 +87,17 @@ func (v *View) Units(ctx context.Context, dir string) []string {
 			list = append(list, root)
 		}
 	}
+	if open := opened(v.Docs); !slices.Contains(open, dir) {
+		// A file that another program changed has no problems that the editor shows.
+		list = slices.DeleteFunc(list, func(other string) bool { return units[other] == nil || !units[other].serves(open) })
+	}
 	return list
+}
+
+// Needs reports whether documents need the check of a unit after a change in a directory.
+func (v *View) Needs(unit, dir string) bool {
+	open := opened(v.Docs)
+	return slices.Contains(open, dir) || v.unit(unit).serves(open)
 }
 
 // A Checked is the result of a check.
@@ -92,6 +115,11 @@ func (v *View) Check(ctx context.Context, dir string, ask bool) (*Checked, bool)
 	if ctx.Err() != nil {
 		return nil, false
 	}
+	defer func() {
+		u.mu.Lock()
+		u.done = true
+		u.mu.Unlock()
+	}()
 	d := v.directory(u)
 	defer d.Close()
 	if names, err := v.Files().List(dir); err == nil && module.HasStack(names) {

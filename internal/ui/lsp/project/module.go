@@ -55,7 +55,7 @@ type stamp struct {
 }
 
 // fullModules is how many compiled modules are cached; the rest is remembered as outlines.
-const fullModules = 24
+const fullModules = 12
 
 // cache has what was made of directories. Its lock is held while one is compiled, so that two
 // requests don't compile the same.

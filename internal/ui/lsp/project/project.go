@@ -22,6 +22,7 @@ import (
 	"weir.dev/weir/internal/ui/lsp/protocol"
 	"weir.dev/weir/internal/ui/lsp/textdoc"
 	"weir.dev/weir/internal/workspace/environment"
+	"weir.dev/weir/internal/workspace/providersource"
 )
 
 // A Doc is an open document.
@@ -43,6 +44,7 @@ type Project struct {
 	docs     map[string]*Doc
 	cache    cache
 	units    map[string]*unit
+	decoded  providersource.Decoded
 }
 
 // New is a project without folders.
@@ -90,26 +92,45 @@ func (p *Project) Change(uri string, version int, changes []protocol.Change) *Do
 	return d
 }
 
-// Shut removes a document. Checks of directories that no document needs any longer are
-// forgotten.
+// Shut removes a document.
 func (p *Project) Shut(uri string) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	delete(p.docs, Path(uri))
-	open := map[string]bool{}
-	for path := range p.docs {
-		open[filepath.Dir(path)] = true
-	}
+}
+
+// Prune forgets the checks of directories that no document needs any longer, and returns the
+// directories.
+func (p *Project) Prune() []string {
+	p.mu.Lock()
+	open := opened(p.docs)
 	var gone []*unit
 	for dir, u := range p.units {
-		if !open[dir] && !slices.ContainsFunc(slices.Collect(maps.Keys(open)), u.covers) {
+		if u.finished() && !u.serves(open) {
 			gone = append(gone, u)
 			delete(p.units, dir)
 		}
 	}
 	p.mu.Unlock()
+	var dirs []string
 	for _, u := range gone {
 		u.close()
+		dirs = append(dirs, u.dir)
 	}
+	return dirs
+}
+
+// opened are the directories of documents.
+func opened(docs map[string]*Doc) []string {
+	dirs := map[string]bool{}
+	for path := range docs {
+		dir := filepath.Dir(path)
+		dirs[dir] = true
+		if filepath.Base(dir) == testsDir {
+			dirs[filepath.Dir(dir)] = true
+		}
+	}
+	return slices.Collect(maps.Keys(dirs))
 }
 
 // Close ends everything.
