@@ -168,7 +168,7 @@ func (i *initialization) providers(ctx context.Context, needed func(*state.Snaps
 		return diags
 	case i.ReadOnlyLocks:
 		return append(diags, install.ReadOnly(before, next)...)
-	case before.Equal(next):
+	case before.SamePackages(next):
 		return diags
 	}
 	if err := next.Write(i.Dir.Place.Path(lockfile.Name), i.Dir.Place.Dialect.Command()); err != nil {

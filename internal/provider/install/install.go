@@ -403,7 +403,7 @@ func (in *installer) finish(providers []addr.Provider, results []result, diags *
 			in.locks.Remove(lock.Provider)
 		}
 	}
-	if diags.HasErrors() || in.locks.Equal(in.Options.Locks) {
+	if diags.HasErrors() || in.locks.SamePackages(in.Options.Locks) {
 		return
 	}
 	if len(incomplete) > 0 {
@@ -437,7 +437,7 @@ func ReadOnly(old, new *lockfile.Locks) diag.List {
 	switch {
 	case !old.SameProviders(new):
 		diags.Add(LockChanges.New(diag.Error, "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"%s\" without the \"-lockfile=readonly\" flag.", diag.Run("init", "")))
-	case !old.Equal(new):
+	case !old.SamePackages(new):
 		diags.Add(LockChanges.As("Provider lock file not updated").New(diag.Warning, "Changes to the provider selections were detected, but not saved in the .terraform.lock.hcl file. To record these selections, run \"%s\" without the \"-lockfile=readonly\" flag.", diag.Run("init", "")))
 	}
 	return diags

@@ -71,6 +71,14 @@ func (l *Locks) Clone() *Locks { return &Locks{maps.Clone(l.m)} }
 // Equal reports whether both would be written alike.
 func (l *Locks) Equal(other *Locks) bool { return bytes.Equal(l.Bytes(""), other.Bytes("")) }
 
+// SamePackages reports whether both select the same packages: versions and hashes. Constraints
+// are only a record, and don't matter.
+func (l *Locks) SamePackages(other *Locks) bool {
+	return maps.EqualFunc(l.m, other.m, func(a, b Lock) bool {
+		return a.Version.String() == b.Version.String() && slices.Equal(a.Hashes, b.Hashes)
+	})
+}
+
 // SameProviders reports whether both are about the same providers.
 func (l *Locks) SameProviders(other *Locks) bool {
 	return maps.EqualFunc(l.m, other.m, func(a, b Lock) bool { return true })

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/provider/version"
 )
 
 const normal = `# This file is maintained automatically by "tofu init".
@@ -39,9 +40,15 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("%+v", lock)
 	}
 	clone := locks.Clone()
+	constrained := lock
+	constrained.Constraints = version.Constraints{}
+	clone.Set(constrained)
+	if locks.Equal(clone) || !locks.SamePackages(clone) {
+		t.Errorf("only a constraint differs:\n%s", clone.Bytes("tofu"))
+	}
 	lock.Hashes = []string{"zh:1", "h1:2", "h1:2"}
 	clone.Set(lock)
-	if locks.Equal(clone) || !locks.SameProviders(clone) || !strings.Contains(string(clone.Bytes("tofu")), "\"h1:2\",\n    \"zh:1\",") {
+	if locks.Equal(clone) || locks.SamePackages(clone) || !locks.SameProviders(clone) || !strings.Contains(string(clone.Bytes("tofu")), "\"h1:2\",\n    \"zh:1\",") {
 		t.Errorf("changed clone:\n%s", clone.Bytes("tofu"))
 	}
 	clone.Remove(lock.Provider)
