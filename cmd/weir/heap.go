@@ -23,7 +23,9 @@ const (
 // growth is by how many percent the heap may grow.
 func growth(survived uint64) int {
 	if survived <= bigHeap {
-		return int(max(bigGrowth, (smallHeap-min(smallHeap, survived))*100/survived)) // #nosec G115 -- below 6,400
+		// Go never starts below minHeap times the growth, however little has survived.
+		survived = max(survived, minHeap)
+		return int(max(bigGrowth, (smallHeap-min(smallHeap, survived))*100/survived)) // #nosec G115 -- at most 1,500
 	}
 	return int(bigGrowth * math.Sqrt(bigHeap/float64(survived)))
 }
@@ -65,7 +67,7 @@ func growFirst() {
 	var collected func(*[16]byte)
 	collected = func(sentinel *[16]byte) {
 		metrics.Read(live)
-		debug.SetGCPercent(growth(max(1<<20, live[0].Value.Uint64())))
+		debug.SetGCPercent(growth(live[0].Value.Uint64()))
 		runtime.SetFinalizer(sentinel, collected)
 	}
 	runtime.SetFinalizer(new([16]byte), collected)
