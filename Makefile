@@ -89,6 +89,7 @@ RACED := ./internal/core/promise ./internal/apply ./internal/workspace/lockedsta
 race: ## the race detector on what is concurrent, where there is a C compiler
 	@! command -v cc >/dev/null || CGO_ENABLED=1 go test -race $(RACED)
 	@! command -v cc >/dev/null || (cd examples/embed && CGO_ENABLED=1 go test -race ./service)
+	@! command -v cc >/dev/null || (cd test/libraries && CGO_ENABLED=1 go test -race ./inprocess)
 
 # What gosec looks for, but for rules that don't fit a program whose work it is to read and
 # write the files it is told of and to run other programs:

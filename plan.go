@@ -8,6 +8,7 @@ import (
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
+	"weir.dev/weir/internal/plan/execgraph"
 	"weir.dev/weir/internal/plan/planfile"
 	"weir.dev/weir/internal/plan/why"
 	"weir.dev/weir/internal/ui/view/jsonplan"
@@ -296,6 +297,40 @@ func (p *Plan) Steps() []Step {
 		}
 		for _, after := range s.After {
 			out[i].After = append(out[i].After, int(after))
+		}
+	}
+	return out
+}
+
+// An Edge is why a step waits for another one. Both are places in [Plan.Steps].
+type Edge struct {
+	Step, After int
+	// Reason is one of those in docs/execution-graph.md, such as reference, provider or replace.
+	Reason string
+	// Value is the address and the attribute whose value flows along the edge, or empty.
+	Value string
+	// File and Line are where the step's object refers to the other one; the line is 0 where it doesn't.
+	File string
+	Line int
+}
+
+// Edges are all edges between the steps, with their reasons. It evaluates the configuration
+// again, which takes about as long as planning does.
+func (p *Plan) Edges() []Edge {
+	if p.made.Graph == nil {
+		return nil
+	}
+	var out []Edge
+	of := engine.Edges(p.config, p.made)
+	for i, s := range p.made.Graph.Steps {
+		for _, after := range s.After {
+			found := of.Edge(execgraph.ID(i), after)
+			e := Edge{Step: i, After: int(after), Reason: string(found.Reason), Value: found.Value}
+			if len(found.References) > 0 {
+				r := found.References[0].Range
+				e.File, e.Line = r.Filename, r.Start.Line
+			}
+			out = append(out, e)
 		}
 	}
 	return out

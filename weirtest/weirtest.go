@@ -307,3 +307,68 @@ func (c *Cloud) perform(call Call) (weir.Object, error) {
 	}
 	return maps.Clone(c.objects[id]), nil
 }
+
+// A T reports failures, as [testing.T] does.
+type T interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
+// ExpectChanges fails the test unless the plan changes exactly these objects. Each is an action and an
+// address, such as "create sim_server.web", in any order.
+func ExpectChanges(t T, p *weir.Plan, want ...string) {
+	t.Helper()
+	var got []string
+	for _, c := range p.Changes() {
+		got = append(got, string(c.Action)+" "+c.Address)
+	}
+	slices.Sort(got)
+	want = slices.Sorted(slices.Values(want))
+	for _, c := range want {
+		if !slices.Contains(got, c) {
+			t.Errorf("the plan lacks %q", c)
+		}
+	}
+	for _, c := range got {
+		if !slices.Contains(want, c) {
+			t.Errorf("the plan has %q, which isn't expected", c)
+		}
+	}
+}
+
+// ExpectOrder fails the test unless each step comes before the next one in every order in which the
+// plan can be applied. A step is its kind and its address, such as "apply sim_server.web".
+func ExpectOrder(t T, p *weir.Plan, steps ...string) {
+	t.Helper()
+	all := p.Steps()
+	place := func(step string) int {
+		return slices.IndexFunc(all, func(s weir.Step) bool { return s.Kind+" "+s.Address == step })
+	}
+	for i, step := range steps {
+		if place(step) < 0 {
+			t.Errorf("the plan has no step %q", step)
+		} else if i > 0 && place(steps[i-1]) >= 0 && !waits(all, place(step), place(steps[i-1])) {
+			t.Errorf("%q doesn't wait for %q", step, steps[i-1])
+		}
+	}
+}
+
+// waits reports whether a step waits for another one, directly or not.
+func waits(all []weir.Step, step, other int) bool {
+	seen := map[int]bool{}
+	next := []int{step}
+	for len(next) > 0 {
+		s := next[len(next)-1]
+		next = next[:len(next)-1]
+		for _, after := range all[s].After {
+			if after == other {
+				return true
+			}
+			if !seen[after] {
+				seen[after] = true
+				next = append(next, after)
+			}
+		}
+	}
+	return false
+}
