@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # 2 MiB of memory and a millisecond of every start.
 export GOFLAGS := -trimpath -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories tools aws-modules page vscode pipelines editors lsp-bench ci clean soak
+.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories tools providers-beside aws-modules page vscode pipelines editors lsp-bench ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -282,6 +282,9 @@ versus-texts: build ## compare the text of random plans with another engine, PEE
 	go run ./test/differential -texts -peer $(PEER) -n $(N) -seed $(SEED) $(VERSUS)
 
 OPENTOFU ?=
+providers-beside: build ## schema, validate and plan of real providers with bin/weir and with OPENTOFU=BINARY; MIRROR=DIR has the providers, RUN picks, RECORD=1 writes docs/providers.md
+	test/providers/beside.py bin/weir '$(OPENTOFU)' $(MIRROR) $(if $(RECORD),-page docs/providers.md -commit $(shell git rev-parse --short=8 HEAD)) $(RUN)
+
 TOOLS ?=
 tools: build ## run other tools, such as terragrunt, with bin/weir and with OPENTOFU=BINARY; TOOLS=DIR has more of them, RUN='tflint tfcmt' picks, RECORD=1 writes docs/tools.md
 	-test/tools/install.sh .cache/tools $(RUN)

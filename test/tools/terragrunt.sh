@@ -69,7 +69,7 @@ step list tg live list --dag
 code "run --all validate" tg live run --all validate
 code "run --all plan" tg live run --all --out-dir "$PWD/plans" --json-out-dir "$PWD/json" -- plan
 step "plans as JSON" sh -c 'for f in $(find json -name "*.json" | sort); do jq -S ".resource_changes[].change | {actions, after}" "$f"; done'
-code "run --all apply of plans" tg live run --all --out-dir "$PWD/plans" -- apply
+code "run --all apply of plans with mocks" tg live run --all --out-dir "$PWD/plans" -- apply
 code "run --all apply" tg live run --all apply
 step outputs outputs
 step states states
@@ -77,6 +77,8 @@ step hooks sort live/hooks.txt
 code "run --all plan -detailed-exitcode" tg live run --all -- plan -detailed-exitcode
 sed -i 's/name = "net"/name = "net2"/' live/net/terragrunt.hcl
 code "changes with -detailed-exitcode" tg live run --all -- plan -detailed-exitcode
+code "plans of changes" tg live run --all --out-dir "$PWD/plans2" -- plan
+code "apply of these plans" tg live run --all --out-dir "$PWD/plans2" -- apply
 code "one unit" tg live/net apply -auto-approve
 code "filtered" tg live run --all --filter 'app' -- apply
 step "outputs after changes" outputs
@@ -109,19 +111,19 @@ step tries cat tries
 code "run --all destroy" tg live run --all destroy
 step "states afterwards" states
 
-mkdir -p stack/units/unit
-cp modules/one/main.tf stack/units/unit/
+mkdir -p stack units/unit
+cp modules/one/main.tf units/unit/
 echo 'inputs = {
   name = values.name
-}' > stack/units/unit/terragrunt.hcl
+}' > units/unit/terragrunt.hcl
 cat > stack/terragrunt.stack.hcl <<'T'
 unit "first" {
-  source = "./units/unit"
+  source = "../units/unit"
   path   = "first"
   values = { name = "first" }
 }
 unit "second" {
-  source = "./units/unit"
+  source = "../units/unit"
   path   = "second"
   values = { name = "second" }
 }
