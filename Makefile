@@ -88,7 +88,7 @@ fuzz: ## made-up input for what reads texts and files, and for evaluating; FUZZT
 RACED := ./internal/core/promise ./internal/apply ./internal/workspace/lockedstate ./internal/resource/batch ./internal/resource/providerclient ./internal/resource/ratelimit ./internal/state/journal ./internal/state/storage/... ./internal/ui/daemon ./internal/ui/webrun ./internal/ui/webui ./internal/ui/telemetry ./internal/ui/terminal ./internal/net/stalltimeout
 race: ## the race detector on what is concurrent, where there is a C compiler
 	@! command -v cc >/dev/null || CGO_ENABLED=1 go test -race $(RACED)
-	@! command -v cc >/dev/null || (cd examples/embed && CGO_ENABLED=1 go test -race ./service)
+	@! command -v cc >/dev/null || (cd examples/embed && CGO_ENABLED=1 go test -race ./service ./platform)
 	@! command -v cc >/dev/null || (cd test/libraries && CGO_ENABLED=1 go test -race ./inprocess)
 
 # What gosec looks for, but for rules that don't fit a program whose work it is to read and
