@@ -328,8 +328,8 @@ kills: build ## kill -9 while objects are made, the next run in another director
 	cd test/chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
 	go run ./test/chaos/with-postgres test/chaos/chaos.py --bin $(CURDIR)/bin/weir --only machines --trials $(KILLS) --n 300 $(CHAOS)
 
-moves: build ## kill -9 while objects move between states, the next run in another directory: KILLS=500 between files, http, PostgreSQL and S3; SEED=1 picks them
-	cd test/backends && IAC_BIN=$(CURDIR)/bin/weir MOVES=$(KILLS) SEED=$(SEED) go test -count=1 -timeout 0 -v -run TestMoves ./migration
+moves: build ## kill -9 while objects move between states, the next run in another directory: KILLS=500 between files, http, PostgreSQL and S3; and while a stack adopts roots; SEED=1 picks them
+	cd test/backends && IAC_BIN=$(CURDIR)/bin/weir MOVES=$(KILLS) ADOPTIONS=$(KILLS) SEED=$(SEED) go test -count=1 -timeout 0 -v -run '$(or $(RUN),TestMoves|TestAdopt)' ./migration
 
 ESTATES ?= 2000
 estates: ## apply all roots of random estates and kill it, beside one large root: ESTATES=2000, FIRST=0 is the first

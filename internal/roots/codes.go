@@ -11,5 +11,6 @@ var (
 	Upstream    = diag.Code{Name: "upstream-failed", Summary: "Upstream root failed"}
 	Partly      = diag.Code{Name: "root-partly-read", Summary: "Root read only in part"}
 	Unplannable = diag.Code{Name: "move-not-planned", Summary: "Nothing was moved"}
+	NotAdopted  = diag.Code{Name: "root-not-adopted", Summary: "Root can't become a component"}
 	Changed     = diag.Code{Name: "move-with-changes", Summary: "The plans afterwards have changes"}
 )

@@ -10,6 +10,7 @@ import (
 
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/suggest"
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/syntax"
 	"weir.dev/weir/internal/workspace"
 	"weir.dev/weir/internal/workspace/environment"
@@ -110,7 +111,7 @@ func Undone(list []Moves) []Moves {
 }
 
 // Named is the root of a name: one of those below the directory, or another directory, which is added
-// to them. A workspace stands after an @.
+// to them. A workspace stands after an @. In the directory of a stack that is a deployment.
 func (e *Estate) Named(name string, reports environment.Reports) (*Root, diag.List) {
 	name = clean(filepath.ToSlash(name))
 	for _, r := range e.Roots {
@@ -119,12 +120,17 @@ func (e *Estate) Named(name string, reports environment.Reports) (*Root, diag.Li
 		}
 	}
 	path, space, _ := strings.Cut(name, "@")
-	d := e.Dir.RootIn(path, space, reports)
-	prog, _ := d.Settings.Root()
-	if prog == nil || !hasConfiguration(d) {
+	dir, err := filepath.Abs(e.Dir.Place.Path(path))
+	if err != nil {
+		return nil, diag.Unreadable.List("%s.", err)
+	}
+	d := e.Dir.RootIn(dir, space, reports)
+	names, _ := d.Place.Files().List(".")
+	stack := module.IsEmpty(names, d.Place.Dialect) && module.HasStack(names)
+	if prog, _ := d.Settings.Root(); !stack && (prog == nil || !slices.ContainsFunc(names, isConfiguration)) {
 		return nil, NoRoots.As("No root of that name").List("%q is neither a root below this directory nor a directory with a configuration.%s", name, suggest.Ask(name, Names(e.Roots)))
 	}
-	r := &Root{Name: name, Path: path, Workspace: space, Dir: d}
+	r := &Root{Name: name, Path: path, Workspace: space, Dir: d, Stack: stack}
 	for _, other := range e.Roots {
 		if other.Path == path { // another workspace of a root
 			r.Vars = other.Vars
@@ -132,11 +138,6 @@ func (e *Estate) Named(name string, reports environment.Reports) (*Root, diag.Li
 	}
 	e.Roots = append(e.Roots, r)
 	return r, nil
-}
-
-func hasConfiguration(d *workspace.Directory) bool {
-	names, err := d.Place.Files().List(".")
-	return err == nil && slices.ContainsFunc(names, isConfiguration)
 }
 
 // At adds the place of a root's state, so that reads of it are known. Two roots can't share one.

@@ -43,7 +43,9 @@ type Root struct {
 	// Workspace is the one that the settings file names, empty for the selected one.
 	Workspace string
 	Dir       *workspace.Directory
-	Vars      []environment.Var
+	// Stack: the directory has a stack, of which this is the deployment that Workspace names.
+	Stack bool
+	Vars  []environment.Var
 	// Backend is the type of the backend, empty where it can't be known yet, and State the
 	// place of the state.
 	Backend string

@@ -7,6 +7,7 @@ import (
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/storage"
@@ -59,6 +60,10 @@ func seen(a, b *Directory) (here, there string, diags diag.List) {
 // StatePlace is where the state of the selected workspace is, whether the directory was initialized or
 // not.
 func (d *Directory) StatePlace() (b *statebackend.Backend, workspace string, diags diag.List) {
+	if d.Place.Backend != nil {
+		workspace, diags = d.Place.Workspace()
+		return d.Place.Backend, workspace, diags
+	}
 	inputs, diags := d.Place.Inputs(d.Place.SettingsVars)
 	prog, more := d.Settings.RootSettings()
 	if diags.Append(more); diags.HasErrors() {
@@ -100,6 +105,11 @@ func (d *Directory) finishMove(ctx context.Context, b *statebackend.Backend, nam
 	t := now.Base().Transfer
 	other := d.RootIn(filepath.Join(d.Place.Dir, filepath.FromSlash(t.Dir)), t.Workspace, d.Place.Reports)
 	defer other.Close()
+	if names, _ := other.Place.Files().List("."); module.IsEmpty(names, d.Place.Dialect) && module.HasStack(names) {
+		if _, more := EnterDeployment(ctx, other, t.Workspace, false); more.HasErrors() {
+			return append(diags, more...)
+		}
+	}
 	there, name2, more := other.StatePlace()
 	if more.HasErrors() {
 		diags.Append(lockedstate.Unfinished.List("An earlier run ended while it moved %s. The state of that root can't be found from here: %s Finish the move in a directory that has both roots.", t, first(more)))

@@ -237,7 +237,8 @@ func parse(data []byte, name string) (*state.Snapshot, error) {
 }
 
 // Write implements storage.Store. The index names new parts before they are
-// there, and drops old ones before they go.
+// there, and drops old ones before they go. It gets the rest of the state after the parts: what that
+// says of objects, such as that they have arrived from another state, is only true then.
 func (s *store) Write(ctx context.Context, data []byte) error {
 	whole, err := parse(data, "the state")
 	if err != nil {
@@ -258,12 +259,24 @@ func (s *store) Write(ctx context.Context, data []byte) error {
 		ix.Memory = old.Memory
 	}
 	union := ix
+	if union.State = old.State; before == nil {
+		if union.State, err = rest(&state.Snapshot{Version: whole.Version, Lineage: whole.Lineage, Serial: whole.Serial}); err != nil {
+			return err
+		}
+	}
 	for _, c := range old.Components {
 		if parts[c.File] == nil {
 			union.Components = append(slices.Clone(union.Components), c)
 		}
 	}
 	if before == nil || len(union.Components) != len(old.Components) {
+		for _, c := range ix.Components {
+			if !slices.ContainsFunc(old.Components, func(o component) bool { return o.File == c.File }) {
+				if err := s.remove(c.File); err != nil { // a killed run may have left it
+					return err
+				}
+			}
+		}
 		if err := s.writeIndex(ctx, union); err != nil {
 			return err
 		}
@@ -278,10 +291,18 @@ func (s *store) Write(ctx context.Context, data []byte) error {
 	}
 	for _, c := range old.Components {
 		if parts[c.File] == nil {
-			if err := s.disk.Remove(filepath.Join(s.dir, c.File)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := s.remove(c.File); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// remove removes the file of a part, which needn't exist.
+func (s *store) remove(name string) error {
+	if err := s.disk.Remove(filepath.Join(s.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }
@@ -377,9 +398,7 @@ func split(whole *state.Snapshot) (map[string]*state.Snapshot, index, error) {
 		}
 		part.Objects[a] = &fresh
 	}
-	rest := *whole
-	rest.Objects, rest.Memory = nil, nil
-	data, err := statefile.Bytes(&rest)
+	data, err := rest(whole)
 	if err != nil {
 		return nil, index{}, err
 	}
@@ -394,6 +413,13 @@ func split(whole *state.Snapshot) (map[string]*state.Snapshot, index, error) {
 		ix.Components = append(ix.Components, *byFile[name])
 	}
 	return parts, ix, nil
+}
+
+// rest is a state without what is in the parts.
+func rest(whole *state.Snapshot) ([]byte, error) {
+	s := *whole
+	s.Objects, s.Memory = nil, nil
+	return statefile.Bytes(&s)
 }
 
 // join adds a part to the whole.

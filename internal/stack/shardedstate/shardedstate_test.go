@@ -3,6 +3,7 @@ package shardedstate
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/statefile"
+	"weir.dev/weir/internal/sys/durable"
 )
 
 func object(t *testing.T, provider, name string, needs ...string) *state.Object {
@@ -134,6 +136,76 @@ func TestOnlyChangedPartsAreWritten(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(b.Dir, "dev", "component.app.tfstate")); err == nil {
 		t.Error("an empty part is still there")
+	}
+}
+
+// TestWriteIsDoneAtOnce: wherever a write ends, the record of a move is only in a state that has all that it
+// says. Otherwise the next run would remove objects from the other state that have never arrived.
+func TestWriteIsDoneAtOnce(t *testing.T) {
+	ctx := context.Background()
+	whole := sample(t)
+	few := whole.Clone()
+	for a := range few.Objects {
+		if strings.HasPrefix(string(a.Module), "component.app") {
+			delete(few.Objects, a)
+		}
+	}
+	next := whole.Clone()
+	next.Serial++
+	next.Transfer = &state.Transfer{ID: "t", Dir: "../a", Lineage: "l"}
+	old := state.Empty()
+	i, err := addr.ParseInstance("sim_object.base")
+	must(t, err)
+	old.Lineage, old.Serial, old.Objects[addr.Object{Instance: i}] = "l", 1, object(t, `provider["registry.opentofu.org/weir/sim"]`, "stale")
+	stale := encode(t, old)
+	for _, first := range []*state.Snapshot{nil, few} {
+		for n := 0; ; n++ {
+			dir := t.TempDir()
+			if st, _ := (Backend{Dir: dir}).State("dev"); first != nil {
+				if err := st.Write(ctx, encode(t, first)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// A killed run has left a part of an earlier time.
+			must(t, os.MkdirAll(filepath.Join(dir, "dev"), 0o700))
+			must(t, os.WriteFile(filepath.Join(dir, "dev", "component.app.tfstate"), stale, 0o600))
+			changes, over := 0, errors.New("it ends here")
+			st, _ := Backend{Dir: dir, Disk: &durable.Disk{Before: func(durable.Change) error {
+				if changes++; changes > n {
+					return over
+				}
+				return nil
+			}}}.State("dev")
+			err := st.Write(ctx, encode(t, next))
+			again, _ := Backend{Dir: dir}.State("dev")
+			data, readErr := again.Read(ctx)
+			if readErr != nil {
+				t.Fatal(readErr)
+			}
+			now, diags := statefile.Read(data, "")
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			if bytes.Contains(data, []byte("stale")) {
+				t.Errorf("after %d changes the state has objects of an earlier time", n)
+			}
+			if now != nil && now.Transfer != nil && len(now.Objects) != len(next.Objects) {
+				t.Errorf("after %d changes the state has the record, and %d of %d objects", n, len(now.Objects), len(next.Objects))
+			}
+			if err == nil {
+				if now.Transfer == nil || n < 4 {
+					t.Errorf("%d changes: %+v", n, now.Transfer)
+				}
+				break
+			}
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

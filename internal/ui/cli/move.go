@@ -46,8 +46,12 @@ var moveCommand = &command{
 		flags.Input(fs, &e.input)
 		flags.Parallelism(fs, &m.parallelism)
 		return func(ctx context.Context, args []string) int {
-			m.env = e
-			return m.run(ctx, args)
+			m.env, m.again = e, m.command
+			list, code := m.wanted(args)
+			if code != 0 {
+				return code
+			}
+			return m.run(ctx, list, args)
 		}
 	},
 }
@@ -60,6 +64,10 @@ type moving struct {
 	refresh        bool
 	timeout        time.Duration
 	parallelism    int
+	// adopts: a stack takes over all that roots have. These keep their files, so only what receives
+	// objects is planned.
+	adopts bool
+	again  func(args []string) string // the command that takes the moves back
 
 	estate *roots.Estate
 	runOf  *roots.Run
@@ -85,11 +93,7 @@ type step struct {
 	moves    []state.Move
 }
 
-func (m *moving) run(ctx context.Context, args []string) int {
-	list, code := m.wanted(args)
-	if code != 0 {
-		return code
-	}
+func (m *moving) run(ctx context.Context, list []roots.Moves, args []string) int {
 	if m.env.JSON && !m.approved {
 		return m.env.Fail(diag.BadOption.As("Auto-approve required"), "weir cannot ask for interactive approval when -json is set. Use the -auto-approve option.")
 	}
@@ -106,6 +110,9 @@ func (m *moving) run(ctx context.Context, args []string) int {
 	}
 	m.plan(ctx)
 	for _, r := range m.list {
+		if r.work.Suppose(nil); !m.plans(r) {
+			continue
+		}
 		if code = max(code, r.show()); r.made == nil {
 			code = 1
 		}
@@ -127,7 +134,7 @@ func (m *moving) run(ctx context.Context, args []string) int {
 		}
 		s.from.note("Moved %s to %s.\n", view.Count(len(s.moves), "object"), s.to.root.Name)
 	}
-	m.env.Notice(fmt.Sprintf("\nTo take this back, run the same command with -undo:\n    %s\n", m.command(args)))
+	m.env.Notice(fmt.Sprintf("\nTo take this back, run the same command with -undo:\n    %s\n", m.again(args)))
 	return 0
 }
 
@@ -217,6 +224,9 @@ func (m *moving) add(ctx context.Context, name string) int {
 		return c
 	}
 	one.Memory, one.Erred = one.directory.Place.Memory(), new(atomic.Bool)
+	if root.Stack && enter(ctx, one, root.Workspace, true) != 0 {
+		return 1
+	}
 	r := &movingRoot{env: one, root: root, moved: map[addr.Object]bool{}}
 	m.list = append(m.list, r)
 	if code := one.Start(); code != 0 {
@@ -312,7 +322,9 @@ func (m *moving) steps(list []roots.Moves) ([]step, int) {
 			continue
 		}
 		s.moves = moves
-		s.tell()
+		if s.tell(); !m.adopts {
+			s.warn()
+		}
 		s.from.now, s.to.now = edit.Sent(s.from.now, moves), edit.Received(s.from.now, s.to.now, moves)
 		for _, move := range moves {
 			s.from.moved[move.From], s.to.moved[move.To] = true, true
@@ -322,7 +334,7 @@ func (m *moving) steps(list []roots.Moves) ([]step, int) {
 	return steps, code
 }
 
-// tell prints the moves, and the dependencies that will lead from one state to the other.
+// tell prints the moves.
 func (s step) tell() {
 	for _, move := range s.moves {
 		if move.From == move.To {
@@ -331,6 +343,10 @@ func (s step) tell() {
 			s.from.note("Move %s to %s as %s\n", move.From, s.to.root.Name, move.To)
 		}
 	}
+}
+
+// warn lists the dependencies that will lead from one state to the other.
+func (s step) warn() {
 	needs, needed := edit.Crossings(s.from.now, s.moves)
 	if len(needs)+len(needed) == 0 {
 		return
@@ -349,11 +365,16 @@ func (s step) tell() {
 	s.from.env.Diags(edit.Split.Warnings("These dependencies lead from one root to the other afterwards, and no state can have them. One root has to read the other's outputs, and comes after it in \"apply -all\".%s%s", circle, b.String()))
 }
 
-// plan plans all roots as they would be. Reads of each other's states give planned outputs.
+func (m *moving) plans(r *movingRoot) bool { return !m.adopts || r.root.Stack != m.undo }
+
+// plan plans roots as they would be. Reads of each other's states give planned outputs.
 func (m *moving) plan(ctx context.Context) {
 	var wait sync.WaitGroup
 	for _, r := range m.list {
 		r.work.Suppose(r.now)
+		if !m.plans(r) {
+			continue
+		}
 		wait.Go(func() {
 			m.runOf.Begin()
 			r.made, r.found = r.work.Plan(ctx, planoptions.Planning{SkipRefresh: !m.refresh, AllowDeferral: true})
@@ -368,7 +389,6 @@ func (m *moving) plan(ctx context.Context) {
 
 // show shows the plan of a root.
 func (r *movingRoot) show() int {
-	r.work.Suppose(nil)
 	if r.made != nil {
 		r.env.showPlan(r.work, r.made)
 	}
@@ -389,6 +409,9 @@ func (s step) check() int {
 // changed lists what the plans would do to what moves, or to what it leaves behind.
 func (m *moving) changed() (list []string) {
 	for _, r := range m.list {
+		if r.made == nil {
+			continue
+		}
 		for _, c := range r.made.Changes {
 			if r.moved[c.Addr] && c.Action != plan.NoOp {
 				list = append(list, fmt.Sprintf("%s in %s: %s", c.Addr, r.root.Name, c.Action))

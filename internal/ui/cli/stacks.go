@@ -51,6 +51,7 @@ var stacksCommands = slices.Concat([]*command{
 	stacksCommand("ui", "", "Plan and apply deployments with a board in the browser", (*stacking).ui),
 	stacksCommand("show", "", "Show the states of deployments", func(s *stacking, _ *flag.FlagSet) runner { return s.show }),
 	stacksCommand("output", "[NAME]", "Show the outputs of deployments", func(s *stacking, _ *flag.FlagSet) runner { return s.output }),
+	adoptCommand,
 }, commands.Within("stacks", []*command{fmtCommand}, func(c *command, e *env, fs *flag.FlagSet) runner { return c.Setup(e, fs) }), commands.Durable[*env](), onDeployments(slices.Concat([]*command{consoleCommand, recoverCommand, unlockCommand, whyCommand, graphCommand, providersLockCommand}, stateCommands)))
 
 // stacksCommand is a command on all deployments, or those that are named.
