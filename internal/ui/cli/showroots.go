@@ -13,7 +13,9 @@ import (
 	"weir.dev/weir/internal/roots"
 	"weir.dev/weir/internal/ui/view"
 	"weir.dev/weir/internal/ui/view/jsonplan"
+	"weir.dev/weir/internal/ui/view/page"
 	"weir.dev/weir/internal/ui/view/review"
+	"weir.dev/weir/internal/ui/view/steptimes"
 )
 
 // A rootPlan is the saved plan of a root.
@@ -24,15 +26,18 @@ type rootPlan struct {
 
 // showSaved shows the saved plans of roots in a folder, upstream roots first.
 func (e *env) showSaved(ctx context.Context, o showOptions) int {
-	if o.Format == "html" || len(o.Addresses) > 0 || o.WantsSteps() {
-		return e.Fail(diag.Incompatible.As("Plans of several roots"), "A page, addresses and steps are of one plan. Name the file of a root in the folder %s.", o.Path)
+	if len(o.Addresses) > 0 || o.WantsSteps() {
+		return e.Fail(diag.Incompatible.As("Plans of several roots"), "Addresses and steps are of one plan. Name the file of a root in the folder %s.", o.Path)
 	}
 	plans, diags := e.savedPlans(ctx, o.Path)
 	if e.Diags(diags) != 0 {
 		return 1
 	}
-	if o.Format == "markdown" {
+	switch o.Format {
+	case "markdown":
 		return e.Written(e.markdown(plans))
+	case "html":
+		return e.Written(page.Roots(e.Out, pages(ctx, plans)))
 	}
 	return e.Result("plans", func() ([]byte, error) { return e.plansJSON(ctx, plans) }, func() int {
 		code := 0
@@ -66,6 +71,20 @@ func (e *env) savedPlans(ctx context.Context, path string) ([]rootPlan, diag.Lis
 		plans = append(plans, rootPlan{root, content})
 	}
 	return plans, diags
+}
+
+// pages are the plans with what their pages show beside them.
+func pages(ctx context.Context, plans []rootPlan) []page.Root {
+	list := make([]page.Root, len(plans))
+	for i, p := range plans {
+		list[i] = page.Root{Name: p.root.Name, Upstream: roots.Names(p.root.Upstreams()), Plan: p.content.Plan}
+		memory := p.root.Dir.Place.Memory()
+		list[i].Beside = page.Beside{Durations: memory.Durations(), Took: steptimes.Read(memory.LastApply(), p.content.Plan)}
+		if config, _ := p.root.Dir.LoadSaved(ctx, p.content); config != nil && config.Tree != nil { // a page goes without
+			list[i].Beside.Tree, list[i].Beside.Edges = config.Tree, engine.Edges(config, p.content.Plan)
+		}
+	}
+	return list
 }
 
 // markdown prints the plans as one comment: the totals of all roots, then each plan with changes. They

@@ -88,11 +88,16 @@ func Roots(w io.Writer, f Format, names []string, needs [][]int) error {
 	if f.language != nil {
 		return dot.Names(w, f.language, names, needs)
 	}
+	return OfRoots(names, needs).Write(w, f)
+}
+
+// OfRoots is the chart of root modules with what they need, by their places.
+func OfRoots(names []string, needs [][]int) *Chart {
 	c := &Chart{Needs: needs, about: "Root modules, each right of those that it reads."}
 	for _, name := range names {
 		c.Nodes = append(c.Nodes, &Node{Address: name, Kind: "root", Count: 1})
 	}
-	return c.Write(w, f)
+	return c
 }
 
 // Write writes the chart in a format that draws.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"html"
 	"os"
 	"regexp"
 	"strings"
@@ -120,6 +121,33 @@ func TestPage(t *testing.T) {
 		if len(r.Changes) == 0 || r.Changes[0].Text == "" || r.Block < 0 || r.Left > 0 {
 			t.Errorf("%+v", r)
 		}
+	}
+}
+
+// TestRoots: the page of several plans has their totals, and the page of each plan with changes as text
+// of a frame. Its policy allows the script of the frames and no other.
+func TestRoots(t *testing.T) {
+	var b bytes.Buffer
+	list := []Root{{Name: "network", Plan: mixed(t)}, {Name: evil, Upstream: []string{"network"}, Plan: mixed(t)}, {Name: "dns", Plan: &plan.Plan{}}}
+	if err := Roots(&b, list); err != nil {
+		t.Fatal(err)
+	}
+	got := b.String()
+	for _, want := range []string{
+		"<h1>Plan: 4 to add, 8 to change, 4 to destroy.</h1>", "3 roots, 2 with changes.", `<a href="#root-0">network</a></td><td>2</td><td>4</td><td>2</td>`, "<tr><td>dns</td><td>0</td>",
+		`<section id="root-1">`, "<p>after network</p>", `srcdoc="&lt;!DOCTYPE html&gt;`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s isn't there", want)
+		}
+	}
+	if strings.Contains(got, "hunter") || strings.Contains(got, "<img") || strings.Contains(got, "<script") || strings.Contains(got, `id="root-2"`) {
+		t.Error("a secret, a value as HTML, or a plan without changes is shown")
+	}
+	policy := regexp.MustCompile(`script-src &#39;(sha256-[^&]*)&#39;`)
+	inner := policy.FindStringSubmatch(strings.ReplaceAll(html.UnescapeString(got), "'", "&#39;"))
+	if inner == nil || strings.Count(html.UnescapeString(got), inner[1]) != 3 {
+		t.Errorf("the policies differ: %v", inner)
 	}
 }
 
