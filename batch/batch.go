@@ -54,8 +54,7 @@ type Batch struct {
 	// Type is the resource type that all requests are about.
 	Type string
 	// Requests are the messages of the protocol, such as *tfplugin6.ReadResource_Request.
-	// Their package is internal to most servers; interfaces with the methods that are needed,
-	// such as GetCurrentState, do as well.
+	// Their package is internal to most servers; Typed has what is in them.
 	Requests []proto.Message
 }
 
@@ -124,7 +123,7 @@ func (s *Service) ApplyResourceChanges(ctx context.Context, r *batchv1.Requests)
 	return s.answer(ctx, Apply, r)
 }
 
-func (s *Service) answer(ctx context.Context, m Method, r *batchv1.Requests) (*batchv1.Answers, error) {
+func (s *Service) answer(ctx context.Context, m Method, in *batchv1.Requests) (*batchv1.Answers, error) {
 	s.mu.Lock()
 	server := s.server
 	s.mu.Unlock()
@@ -135,8 +134,8 @@ func (s *Service) answer(ctx context.Context, m Method, r *batchv1.Requests) (*b
 	if err != nil {
 		return nil, err
 	}
-	b := Batch{m, r.TypeName, make([]proto.Message, len(r.Requests))}
-	for i, data := range r.Requests {
+	b := Batch{m, in.TypeName, make([]proto.Message, len(in.Requests))}
+	for i, data := range in.Requests {
 		b.Requests[i] = reflect.New(of).Interface().(proto.Message) // by method
 		if err := proto.Unmarshal(data, b.Requests[i]); err != nil {
 			return nil, status.Errorf(codes.InvalidArgument, "request %d can't be read: %s", i+1, err)
@@ -148,20 +147,20 @@ func (s *Service) answer(ctx context.Context, m Method, r *batchv1.Requests) (*b
 		}
 	}
 	answers := make([]*batchv1.Answers_Answer, len(b.Requests))
-	var turns chan struct{}
-	if s.AtOnce > 0 {
-		turns = make(chan struct{}, s.AtOnce)
+	atOnce := s.AtOnce
+	if atOnce < 1 {
+		atOnce = len(b.Requests)
 	}
+	r := &round{left: len(b.Requests), atOnce: atOnce, questions: map[any]any{}}
+	ctx = context.WithValue(ctx, roundKey{}, r)
+	turns := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
 	for i, request := range b.Requests {
-		if turns != nil {
-			turns <- struct{}{}
-		}
+		turns <- struct{}{}
 		all.Go(func() {
 			answers[i] = one(ctx, call, request)
-			if turns != nil {
-				<-turns
-			}
+			<-turns
+			r.ended()
 		})
 	}
 	all.Wait()

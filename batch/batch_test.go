@@ -54,9 +54,11 @@ var description = grpc.ServiceDesc{
 	}}},
 }
 
-func serve(t *testing.T, s *batch.Service) *grpc.ClientConn {
+func serve(t *testing.T, s *batch.Service) *grpc.ClientConn { return serveAs(t, s, thing{}) }
+
+func serveAs(t *testing.T, s *batch.Service, p protocol) *grpc.ClientConn {
 	server := s.Server()
-	server.RegisterService(&description, thing{})
+	server.RegisterService(&description, p)
 	l := bufconn.Listen(1 << 20)
 	go server.Serve(l)
 	t.Cleanup(server.Stop)
