@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # 2 MiB of memory and a millisecond of every start.
 export GOFLAGS := -trimpath -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories tools providers-beside aws-modules page vscode pipelines editors lsp-bench ci clean soak
+.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories tools providers-beside aws-modules page vscode pipelines editors lsp-moves lsp-bench ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -163,6 +163,10 @@ pipelines: build ## the action setup-weir, in tools/setup-weir/dist, and the tem
 
 editors: build ## use the language server from Neovim, where there is one
 	test/editors/run bin/weir
+
+MODULES ?= 1000
+lsp-moves: ## rename and refactor random modules with a state, MODULES=1000 from FIRST=0: plans stay empty
+	LSP_MODULES=$(MODULES) LSP_FIRST=$(FIRST) go test -count=1 -timeout 0 -v -run 'PlansNothing|PlanNothing' ./internal/ui/lsp
 
 TERRAFORM_LS ?= $(shell command -v terraform-ls)
 lsp-bench: build ## compare the language server with terraform-ls in REPO=CLONE of a repository with hashicorp/aws; MIRROR=DIR has the providers, DIRECTORIES=CLONE is for memory only

@@ -30,6 +30,8 @@ type editor struct {
 	conn *jsonrpc2.Conn
 	code chan int
 	caps map[string]any
+	// stuck has commands run until they are cancelled, and is closed when one runs.
+	stuck chan struct{}
 
 	mu       sync.Mutex
 	changed  chan struct{} // closed when problems arrive
@@ -70,7 +72,12 @@ func start(t testing.TB, dir string, options any) *editor {
 	editorIn, serverOut := io.Pipe()
 	go func() {
 		code := lsp.Serve(context.Background(), lsp.Options{In: serverIn, Out: serverOut, Log: logTo{t}, Version: "test", Outside: outside(filepath.Join(dir, ".home")),
-			Run: func(_ context.Context, dir, _ string, args ...string) (string, error) {
+			Run: func(ctx context.Context, dir, _ string, args ...string) (string, error) {
+				if e.stuck != nil {
+					close(e.stuck)
+					<-ctx.Done()
+					return "", ctx.Err()
+				}
 				file := filepath.Join(t.TempDir(), "printed.txt")
 				return file, os.WriteFile(file, []byte("-chdir="+dir+" "+strings.Join(args, " ")+"\n"), 0o600)
 			}})

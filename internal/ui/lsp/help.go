@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -40,7 +39,7 @@ func (q *request) scope(m *project.Module) *assist.Scope {
 // place is the text, offset and module of a place in native syntax; false for others.
 func (q *request) place(p protocol.PositionParams) (*textdoc.Text, int, *project.Module, bool) {
 	path := project.Path(p.TextDocument.URI)
-	text, m := q.Text(path), q.Module(q, filepath.Dir(path))
+	text, m := q.Text(path), q.Typed(q, path, p.Position.Line)
 	if text == nil || m == nil || syntax.IsJSON(path) || !q.IsConfig(path) {
 		return nil, 0, nil, false
 	}

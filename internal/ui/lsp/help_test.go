@@ -85,6 +85,7 @@ func TestCompletion(t *testing.T) {
 		{"value = module.net.id", "value = module.net.", "module.net.|", "id", "module.net.id", "any", "cidr"},
 		{"value = module.net.id", "value = \"x-${terraform_data.a[0].}\"", "terraform_data.a[0].|", "output", "terraform_data.a[0].output", "any", "a"},
 		{"value = module.net.id", "value = merge(v", "merge(v|", "var.size", "var.size", "number", ""},
+		{"value = module.net.id", "value = { for s in var.", "in var.|", "size", "var.size", "number", ""},
 		{"value = module.net.id", "value = upp", "upp|", "upper", "upper(${1})", "upper(str string) string", ""},
 		{"  count = 2\n", "  inp\n", "  inp|\n", "input", "input = ${1}", "any, optional", "output"},
 		{"  count = 2\n", "  tri\n", "  tri|\n", "triggers_replace", "triggers_replace = ${1}", "any, optional", "id"},

@@ -1,14 +1,19 @@
 package lsp_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
 
 	"weir.dev/weir/internal/ui/lsp/protocol"
 )
@@ -31,6 +36,20 @@ func (e *editor) source(name string) string {
 	}
 	src, _ := os.ReadFile(filepath.Join(e.dir, name))
 	return string(src)
+}
+
+// number is how many modules a property is tried on: usual, or what LSP_MODULES says.
+func number(t *testing.T, usual, short uint64) (first, last uint64) {
+	t.Helper()
+	n, err := strconv.ParseUint(os.Getenv("LSP_MODULES"), 10, 32)
+	seed, _ := strconv.ParseUint(os.Getenv("LSP_FIRST"), 10, 32)
+	switch {
+	case err == nil:
+		return seed, seed + n
+	case testing.Short():
+		return 0, short
+	}
+	return 0, usual
 }
 
 // random is a configuration whose declarations refer to one another at random, with a module.
@@ -62,11 +81,7 @@ func random(r *rand.Rand) string {
 
 // After any rename a plan has the same changes as before, which are none.
 func TestRenamePlansNothing(t *testing.T) {
-	runs := uint64(6)
-	if testing.Short() {
-		runs = 2
-	}
-	for seed := range runs {
+	for seed, last := number(t, 6, 2); seed < last; seed++ {
 		r := rand.New(rand.NewPCG(seed, 36))
 		e := edit(t, random(r))
 		e.applied(t)
@@ -90,8 +105,7 @@ func TestRenamePlansNothing(t *testing.T) {
 	}
 }
 
-// Random edits neither end the server nor keep it from answering, and requests can be
-// cancelled.
+// Random edits neither end the server nor keep it from answering.
 func TestRandomEdits(t *testing.T) {
 	e := edit(t, rich)
 	e.open("main.tf")
@@ -124,5 +138,30 @@ func TestRandomEdits(t *testing.T) {
 		if n%10 == 0 {
 			e.tell("$/cancelRequest", map[string]any{"id": n})
 		}
+	}
+}
+
+// A request that takes long ends when the editor cancels it, and says so.
+func TestCancel(t *testing.T) {
+	e := edit(t, rich)
+	e.stuck = make(chan struct{})
+	e.open("main.tf")
+	e.wait("main.tf")
+	id := jsonrpc2.ID{Num: 4711}
+	call, err := e.conn.DispatchCall(t.Context(), "workspace/executeCommand", map[string]any{"command": "weir.plan", "arguments": []any{e.dir}}, jsonrpc2.PickID(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-e.stuck: // the command runs, and would for ever
+	case <-time.After(20 * time.Second):
+		t.Fatal("the command doesn't begin")
+	}
+	e.tell("$/cancelRequest", map[string]any{"id": id.Num})
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	problem := new(jsonrpc2.Error)
+	if err := call.Wait(ctx, nil); !errors.As(err, &problem) || problem.Code != -32800 {
+		t.Errorf("the answer is %v", err)
 	}
 }

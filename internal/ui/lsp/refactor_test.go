@@ -188,12 +188,8 @@ func TestNoModule(t *testing.T) {
 
 // After any refactoring a plan has no changes, as before.
 func TestRefactoringsPlanNothing(t *testing.T) {
-	runs := uint64(12)
-	if testing.Short() {
-		runs = 3
-	}
 	done := map[string]int{}
-	for seed := range runs {
+	for seed, last := number(t, 12, 3); seed < last; seed++ {
 		r := rand.New(rand.NewPCG(seed, 37))
 		e := edit(t, random(r))
 		e.applied(t)

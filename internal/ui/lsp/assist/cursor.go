@@ -221,6 +221,9 @@ func (c *Cursor) blocks() (list []frame, attr string) {
 // inValue reports whether an expression stands at the cursor.
 func (c *Cursor) inValue() bool {
 	f := c.innermost()
+	if f.kind == inObject && len(c.statement) > 0 && c.statement[0] == "for" {
+		return true
+	}
 	return f.kind != inBlock && f.kind != inQuotes && !(f.kind == inObject && f.attr == "") || f.kind == inBlock && f.attr != ""
 }
 

@@ -60,6 +60,7 @@ const fullModules = 12
 // cache has what was made of directories. Its lock is held while one is compiled, so that two
 // requests don't compile the same.
 type cache struct {
+	last     sync.Map // what was last compiled of each directory in full
 	mu       sync.Mutex
 	full     []*Module // the last used one last
 	outlines map[string]*Outline
@@ -110,11 +111,35 @@ func (v *View) Module(ctx context.Context, dir string) *Module {
 	if m.Source.Partial && before != nil && !before.Whole.Source.Partial {
 		m.Whole = before.Whole
 	}
+	c.last.Store(dir, m)
 	if c.full = append(c.full, m); len(c.full) > fullModules {
+		c.last.Delete(c.full[0].Dir)
 		c.full = slices.Delete(c.full, 0, 1)
 	}
 	c.remember(m)
 	return m
+}
+
+// Typed is the module of a document while somebody types in a line: as it was compiled last, if
+// nothing but that line has changed since. No proposal for a line depends on its own declaration.
+func (v *View) Typed(ctx context.Context, path string, line int) *Module {
+	dir := filepath.Dir(path)
+	last, _ := v.cache.last.Load(dir)
+	before, _ := last.(*Module)
+	if before == nil {
+		return v.Module(ctx, dir)
+	}
+	now := v.stamps(v.Files(), dir)
+	if len(now) != len(before.stamp) {
+		return v.Module(ctx, dir)
+	}
+	for i, s := range now {
+		then := before.stamp[i]
+		if s != then && (s.path != path || then.path != path || s.doc == nil || then.doc == nil || !s.doc.Text.SameBut(line, then.doc.Text)) {
+			return v.Module(ctx, dir)
+		}
+	}
+	return before
 }
 
 func compile(v *View, files module.Files, dir string) *Module {

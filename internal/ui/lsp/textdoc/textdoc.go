@@ -55,6 +55,14 @@ func (t *Text) Line(n int) []byte {
 	return bytes.TrimSuffix(t.Bytes[t.lines[n]:end], []byte{'\r'})
 }
 
+// SameBut reports whether two texts differ in no other line than one.
+func (t *Text) SameBut(line int, other *Text) bool {
+	if line < 0 || line >= len(t.lines) || len(t.lines) != len(other.lines) || t.lines[line] != other.lines[line] || !bytes.Equal(t.Bytes[:t.lines[line]], other.Bytes[:t.lines[line]]) {
+		return false
+	}
+	return line+1 == len(t.lines) || bytes.Equal(t.Bytes[t.lines[line+1]:], other.Bytes[other.lines[line+1]:])
+}
+
 // Offset is the byte at a position. A position behind the end of its line is the end of the
 // line, and one behind the text its end.
 func (t *Text) Offset(p protocol.Position) int {

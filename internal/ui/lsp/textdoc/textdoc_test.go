@@ -81,3 +81,20 @@ func TestDiff(t *testing.T) {
 		}
 	}
 }
+
+func TestSameBut(t *testing.T) {
+	text := New([]byte("one\ntwo\nthree"), UTF16)
+	for other, want := range map[string][]bool{
+		"one\ntwo\nthree": {true, true, true}, "one\n2\nthree": {false, true, false}, "one\ntwo\n": {false, false, true}, "1\ntwo\nthree": {true, false, false},
+		"one\ntwo": {false, false, false}, "1\ntwo\n3": {false, false, false}, "one\nt\nwo\nthree": {false, false, false}, "one\n\nthree": {false, true, false},
+	} {
+		for line, same := range want {
+			if got := text.SameBut(line, New([]byte(other), UTF16)); got != same {
+				t.Errorf("%q, line %d: %t", other, line, got)
+			}
+		}
+	}
+	if text.SameBut(-1, text) || text.SameBut(3, text) {
+		t.Error("a line that isn't there")
+	}
+}
