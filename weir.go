@@ -18,6 +18,9 @@
 // [Plan.Groups] puts changes that are alike together, [Workspace.Explain] reports what changes
 // come from, and [Plan.Impact] what others may follow.
 //
+// A [Provider] is one that is part of the program, and a [Store] keeps states where the program wants
+// them. [OpenStack] opens a stack of components, whose deployments are workspaces too.
+//
 // Nothing is taken from the process: not its environment, working directory,
 // terminal or signals. The [Options] have everything an operation needs of them, so any
 // number of workspaces can be at work at the same time, and so can the methods of

@@ -41,7 +41,7 @@ func (d *Directory) checkNew(path string) diag.List {
 // would have everything destroyed.
 func (d *Directory) needConfiguration(operation string) diag.List {
 	names, err := d.Place.Files().List(".")
-	if err != nil || !module.IsEmpty(names, d.Place.Dialect) {
+	if d.About != nil || err != nil || !module.IsEmpty(names, d.Place.Dialect) {
 		return nil // who reads the files reports the error
 	}
 	doing := map[string]string{"plan": "Planning", "apply": "Applying"}[operation]
