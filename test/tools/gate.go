@@ -113,6 +113,7 @@ func (g gate) script(name, engine string) (out, last string, code int, err error
 	// Whatever a script starts ends with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second // for output of what it left behind
 	cmd.Env = append(environment(),
 		"PATH="+strings.ReplaceAll(filepath.Join(dir, "bin")+":"+strings.Trim(g.path, ":")+":"+os.Getenv("PATH"), "::", ":"),
 		"HOME="+filepath.Join(dir, "home"), "TOOLS="+g.scripts, "ENGINES="+filepath.Join(dir, "bin"), "MIRROR="+g.mirror,
@@ -126,6 +127,9 @@ func (g gate) script(name, engine string) (out, last string, code int, err error
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		code, err = exit.ExitCode(), nil
+	}
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
 	}
 	lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
 	return stdout.String(), lines[len(lines)-1], code, err

@@ -4,7 +4,7 @@
 # PATH starts with a folder where `tofu` and `terraform` are the engine. MIRROR is a mirror with real
 # providers, or empty. The working directory is empty and goes away.
 set -u
-set +e
+trap 'kill $(jobs -p) 2>/dev/null' EXIT # servers that a script started
 
 # needs PROGRAM...: end the script where one isn't on PATH.
 needs() {
