@@ -62,7 +62,6 @@ ask() {
 }
 failed() { ask "$@" | head -1; }
 states() { for s in states/*.tfstate states/*/*/*.tfstate; do echo "$s"; tofu state list -state="$s"; tofu output -json -state="$s"; done 2>/dev/null; }
-step version sh -c "curl -s --max-time 240 http://127.0.0.1:$api/status | jq -r .version | head -1"
 step plan ask plan one
 step apply ask apply one
 step "plan again" ask plan one
