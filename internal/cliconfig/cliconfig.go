@@ -166,14 +166,18 @@ type Environment struct {
 	Interrupted <-chan struct{}
 }
 
-// Load reads all settings. Anything that is wrong in one file is left out.
-func Load(env Environment) (*Config, diag.List) {
-	var diags diag.List
-	config := &Config{
+func empty() *Config {
+	return &Config{
 		Hosts:    make(map[string]map[string]any),
 		Tokens:   make(map[string]string),
 		Registry: Registry{Retries: 1, Timeout: 10 * time.Second, DownloadRetries: 2},
 	}
+}
+
+// Load reads all settings. Anything that is wrong in one file is left out.
+func Load(env Environment) (*Config, diag.List) {
+	var diags diag.List
+	config := empty()
 	for _, path := range env.files(&diags) {
 		src, err := readlimit.Any(path, env.Interrupted)
 		if err != nil {

@@ -298,3 +298,17 @@ func TestRequireSignatures(t *testing.T) {
 		}
 	}
 }
+
+// TestCheck: every listed setting is known, and others aren't.
+func TestCheck(t *testing.T) {
+	for _, name := range Settings {
+		for _, d := range Check("tofurc", []byte(name+" {}\n"), addr.OpenTofu) {
+			if strings.HasPrefix(d.Summary, "Unknown setting") {
+				t.Errorf("%s: %s", name, d.Detail)
+			}
+		}
+	}
+	if diags := Check("tofurc", []byte("plugin_cache = 1\n"), addr.OpenTofu); len(diags) != 1 || diags[0].Subject == nil || diags[0].Subject.Filename != "tofurc" {
+		t.Errorf("%v", diags)
+	}
+}

@@ -40,6 +40,15 @@ type item struct {
 	assign bool
 }
 
+// Settings are the names of all arguments and blocks that a file may have.
+var Settings = []string{"plugin_cache_dir", "plugin_cache_may_break_dependency_lock_file", "host", "credentials", "credentials_helper", "provider_installation",
+	"registry_protocols", "provider_budget", "stacks", "oci_default_credentials", "oci_credentials", "disable_checkpoint", "disable_checkpoint_signature"}
+
+// Check reports what is wrong with one file.
+func Check(file string, src []byte, registry addr.Registry) diag.List {
+	return empty().Read(file, src, func(string) string { return "" }, registry)
+}
+
 // Read adds the settings of one file. Settings of files that were read before
 // give way, but for blocks that may only be there once. Paths may refer to
 // environment variables; addresses of providers without a host are in the given

@@ -35,6 +35,32 @@ local ok, problem = pcall(function()
   vim.api.nvim_buf_set_lines(buf, 5, 6, false, { "  input = var.size" })
   wait("no problem", function() return #problems() == 0 end)
 
+  -- Help, hints, links, lenses, colors, folds, callers and symbols.
+  local function file_params() return { textDocument = vim.lsp.util.make_text_document_params(buf) } end
+  assert(vim.inspect(request("textDocument/hover", at(6, 14))):find("**variable** `size`", 1, true), "no hover")
+  vim.api.nvim_buf_set_lines(buf, 5, 6, false, { "  input = upper(v" })
+  local help = request("textDocument/signatureHelp", at(6, 16))
+  assert(help.signatures[1].label:find("upper", 1, true), vim.inspect(help))
+  vim.api.nvim_buf_set_lines(buf, 5, 6, false, { "  input = var.size" })
+  wait("no problem", function() return #problems() == 0 end)
+  local titles = {}
+  for _, lens in ipairs(request("textDocument/codeLens", file_params())) do titles[#titles + 1] = lens.command.title end
+  assert(table.concat(titles, ",") == "Plan,Open in the page,Why,Impact", table.concat(titles, ","))
+  assert(#request("textDocument/semanticTokens/full", file_params()).data > 0, "no colors")
+  assert(#request("textDocument/foldingRange", file_params()) == 2, "no folds")
+  assert(#request("textDocument/documentSymbol", file_params()) == 2, "no symbols")
+  assert(#request("workspace/symbol", { query = "size" }) == 1, "no symbols of the workspace")
+  request("textDocument/inlayHint", { textDocument = vim.lsp.util.make_text_document_params(buf), range = { start = { line = 0, character = 0 }, ["end"] = { line = 7, character = 0 } } })
+  request("textDocument/documentLink", file_params())
+  assert(#request("textDocument/prepareCallHierarchy", at(6, 14)) == 1, "no call hierarchy")
+  local references = at(6, 14)
+  references.context = { includeDeclaration = true }
+  assert(#request("textDocument/references", references) == 2, "no references")
+  local actions = at(6, 14)
+  actions.range = { start = { line = 5, character = 10 }, ["end"] = { line = 5, character = 18 } }
+  actions.context = { diagnostics = {} }
+  assert(vim.inspect(request("textDocument/codeAction", actions)):find("local value", 1, true), "no refactoring")
+
   local definition = request("textDocument/definition", at(6, 14))
   assert(definition[1].range.start.line == 0, vim.inspect(definition))
   local list = request("textDocument/completion", at(6, 14))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 
 	"weir.dev/weir/internal/core/diag"
@@ -44,16 +46,84 @@ var lspCommand = &command{
 			outside.Reports = environment.Reports{Log: e.Err} // what goes elsewhere isn't shown by editors
 			printed := &printouts{}
 			defer printed.Close()
-			return lsp.Serve(ctx, lsp.Options{In: in, Out: out, Log: e.Err, Version: buildinfo.Current().Version, Outside: outside, Run: printed.Run})
+			return lsp.Serve(ctx, lsp.Options{In: in, Out: out, Log: e.Err, Version: buildinfo.Current().Version, Outside: outside, Run: printed.Run, Open: printed.Open})
 		}
 	},
 }
 
-// printouts are files with what commands print. They are the user's own, and go with the session.
+// printouts are files with what commands print, and the pages of root modules. They are the
+// user's own, and go with the session.
 type printouts struct {
 	dir  string
 	make sync.Once
 	err  error
+
+	mu    sync.Mutex
+	pages map[string]served
+}
+
+// served is the page of one root module; ended is closed when its process has ended.
+type served struct {
+	address string
+	process *os.Process
+	ended   chan struct{}
+}
+
+// Open serves the page of a directory, unless that is done already, and returns its address.
+func (p *printouts) Open(ctx context.Context, dir string) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known, ok := p.pages[dir]; ok {
+		select {
+		case <-known.ended:
+		default:
+			return known.address, nil
+		}
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(program, "-chdir="+dir, "ui", "-input=false", "-no-color") // #nosec G204 this program
+	reader, writer := io.Pipe()
+	cmd.Stdout, cmd.Stderr = writer, writer
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	ended, address := make(chan struct{}), make(chan string, 1)
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+		_ = writer.Close()
+	}()
+	var printed strings.Builder
+	go func() {
+		defer close(address)
+		lines := bufio.NewScanner(reader)
+		for found := false; lines.Scan(); {
+			if line := strings.TrimSpace(lines.Text()); !found && strings.HasPrefix(line, "http://") {
+				address <- line
+				found = true
+			} else if !found {
+				printed.WriteString(lines.Text() + "\n")
+			}
+		}
+		_, _ = io.Copy(io.Discard, reader)
+	}()
+	select {
+	case at, ok := <-address:
+		if !ok {
+			return "", errors.New(strings.TrimSpace(printed.String()))
+		}
+		if p.pages == nil {
+			p.pages = map[string]served{}
+		}
+		p.pages[dir] = served{at, cmd.Process, ended}
+		return at, nil
+	case <-ctx.Done():
+		_ = cmd.Process.Signal(os.Interrupt)
+		return "", ctx.Err()
+	}
 }
 
 // Run runs this program in a directory and returns a new file with what it prints.
@@ -80,8 +150,14 @@ func (p *printouts) Run(ctx context.Context, dir, pattern string, args ...string
 	return f.Name(), err
 }
 
-// Close removes the files.
+// Close removes the files and ends the pages as an interrupt does.
 func (p *printouts) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range p.pages {
+		_ = one.process.Signal(os.Interrupt)
+		<-one.ended
+	}
 	if p.dir != "" {
 		_ = os.RemoveAll(p.dir)
 	}

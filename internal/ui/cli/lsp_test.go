@@ -28,6 +28,9 @@ func TestPrintouts(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("others may read %v, %v", info, err)
 	}
+	if at, err := p.Open(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "chdir") {
+		t.Errorf("the page of a program that has none: %s, %v", at, err)
+	}
 	p.Close()
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it stays: %v", err)

@@ -67,6 +67,14 @@ func (c *checks) wait() {
 
 // changed has what a file belongs to checked after a pause.
 func (c *checks) changed(path string, why cause) {
+	if isSettings(path) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.ctx.Err() == nil {
+			c.pending.Go(func() { c.settingsFile(path) })
+		}
+		return
+	}
 	if filepath.Ext(path) == "" {
 		return
 	}

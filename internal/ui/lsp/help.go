@@ -32,7 +32,9 @@ func (q *request) scope(m *project.Module) *assist.Scope {
 			}
 			return nil
 		},
-		Schemas: func(p addr.Provider) *provider.Schemas { return q.Schemas(m.Dir, p) },
+		Schemas:   func(p addr.Provider) *provider.Schemas { return q.Schemas(m.Dir, p) },
+		Versions:  func(p addr.Provider) []string { return q.Versions(q, m.Dir, p) },
+		Installed: func(call string) string { return m.Whole.Versions[call] },
 	}
 }
 
@@ -48,6 +50,12 @@ func (q *request) place(p protocol.PositionParams) (*textdoc.Text, int, *project
 
 func (q *request) completion(p protocol.PositionParams) (any, error) {
 	out := protocol.CompletionList{Items: []protocol.CompletionItem{}}
+	if path := project.Path(p.TextDocument.URI); isSettings(path) {
+		if text := q.Text(path); text != nil {
+			out.Items = settingNames(string(text.Line(p.Position.Line)))
+		}
+		return out, nil
+	}
 	text, offset, m, ok := q.place(p)
 	if !ok {
 		return out, nil

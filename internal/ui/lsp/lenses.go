@@ -15,15 +15,19 @@ import (
 // the command needs one.
 type lens struct {
 	command, title string
-	file           string // the pattern of its file's name
+	file           string // the pattern of its file's name; empty for the page
 	args           func(address string) []string
 }
 
-// Nothing here takes a lock or changes a state.
+// about reports whether the lens is about one block, rather than the root module.
+func (l lens) about() bool { return l.file != "" && l.command != "weir.plan" }
+
+// Nothing here takes a lock or changes a state, but for what people approve in the page.
 var lenses = []lens{
 	{"weir.plan", "Plan", "plan-*.txt", func(string) []string { return []string{"plan", "-input=false", "-lock=false", "-no-color"} }},
 	{"weir.why", "Why", "why-*.txt", func(address string) []string { return []string{"why", "-lock=false", "-no-color", address} }},
 	{"weir.impact", "Impact", "impact-*.txt", func(address string) []string { return []string{"impact", "-no-color", address} }},
+	{"weir.page", "Open in the page", "", nil},
 }
 
 // codeLenses offer a plan at the first block of a file, and questions about resources, data
@@ -45,12 +49,11 @@ func (q *request) codeLenses(p protocol.DocumentParams) (any, error) {
 			address = b.Type + "." + strings.Join(b.Labels, ".")
 		}
 		for _, l := range lenses {
-			about := !strings.HasPrefix(l.file, "plan")
-			if about && address == "" || !about && n > 0 {
+			if l.about() && address == "" || !l.about() && n > 0 || l.file == "" && q.options.Open == nil {
 				continue
 			}
 			args := []any{dir}
-			if about {
+			if l.about() {
 				args = append(args, address)
 			}
 			list = append(list, protocol.CodeLens{Range: rangeOf(text, b.TypeRange), Command: protocol.Command{Title: l.title, Command: l.command, Arguments: args}})
@@ -69,8 +72,15 @@ func (q *request) execute(p protocol.ExecuteParams) (any, error) {
 		}
 	}
 	for _, l := range lenses {
-		if l.command != p.Command || q.options.Run == nil || dir == "" {
+		if l.command != p.Command || q.options.Run == nil || dir == "" || l.file == "" && q.options.Open == nil {
 			continue
+		}
+		if l.file == "" {
+			address, err := q.options.Open(q, dir)
+			if err == nil && q.client.Window.ShowDocument.Support {
+				err = q.conn.Call(q, "window/showDocument", protocol.ShowDocument{URI: address, External: true}, nil)
+			}
+			return address, err
 		}
 		file, err := q.options.Run(q, dir, l.file, l.args(address)...)
 		if err != nil {

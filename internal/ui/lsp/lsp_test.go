@@ -259,3 +259,54 @@ resource "terraform_data" "a" {
 	e.tell("textDocument/didClose", protocol.DocumentParams{TextDocument: e.doc("main.tf")})
 	e.wait("main.tf")
 }
+
+// CLI configurations are documents, too.
+func TestSettingsFile(t *testing.T) {
+	e := edit(t, "-- .tofurc --\nplugin_cache = \"x\"\n")
+	e.open(".tofurc")
+	e.wait(".tofurc", "Unknown setting in CLI configuration")
+	e.replace(".tofurc", "plugin_cache = \"x\"\n", "plug\n")
+	if labels, _ := e.proposals(".tofurc", "plug|", ""); !slices.Contains(labels, "plugin_cache_dir") {
+		t.Errorf("proposals: %q", labels)
+	}
+	e.replace(".tofurc", "plug\n", "plugin_cache_dir = \"x\"\n")
+	e.wait(".tofurc")
+}
+
+// Versions are proposed that the lock file and the directories of providers and modules have.
+func TestVersions(t *testing.T) {
+	e := edit(t, `
+-- main.tf --
+terraform {
+  required_providers {
+    null = {
+      source  = "hashicorp/null"
+      version = "1"
+    }
+  }
+}
+
+module "label" {
+  source  = "cloudposse/label/null"
+  version = "0"
+}
+-- .terraform.lock.hcl --
+provider "registry.opentofu.org/hashicorp/null" {
+  version = "3.2.1"
+}
+-- .terraform/providers/registry.opentofu.org/hashicorp/null/3.2.4/here --
+-- .terraform/modules/label/main.tf --
+-- .terraform/modules/modules.json --
+{"Modules": [{"Key": "", "Source": "", "Dir": "."}, {"Key": "label", "Source": "registry.opentofu.org/cloudposse/label/null", "Version": "0.25.0", "Dir": ".terraform/modules/label"}]}
+`)
+	e.open("main.tf")
+	e.replace("main.tf", "\"1\"", "\"\"")
+	e.replace("main.tf", "\"0\"", "\"\"")
+	for mark, want := range map[string][]string{
+		"version = \"|\"\n    }": {"~> 3.2", "3.2.4", ">= 3.2.4", "3.2.1"}, "version = \"|\"\n}": {"~> 0.25", "0.25.0", ">= 0.25.0"}, "source  = \"|hashi": nil,
+	} {
+		if labels, _ := e.proposals("main.tf", mark, ""); !slices.Equal(labels, want) {
+			t.Errorf("%s: %q", mark, labels)
+		}
+	}
+}

@@ -34,6 +34,9 @@ type Options struct {
 	// Run runs a command of weir in a directory and returns a new file with what it prints, errors
 	// as well, whose name fits the pattern. Without it no code lenses are offered.
 	Run func(ctx context.Context, dir, pattern string, args ...string) (file string, err error)
+	// Open opens a root module in weir's page and returns the address of that. Without it no lens
+	// offers that.
+	Open func(ctx context.Context, dir string) (address string, err error)
 }
 
 // Codes of errors that the protocol defines.
@@ -264,6 +267,9 @@ func (s *server) notified(method string, params json.RawMessage) {
 		if json.Unmarshal(params, &p) == nil {
 			s.project.Shut(p.TextDocument.URI)
 			s.checks.closed()
+			if path := project.Path(p.TextDocument.URI); isSettings(path) {
+				s.checks.changed(path, typed)
+			}
 		}
 	case "workspace/didChangeWatchedFiles":
 		var p struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/addr"
+	"weir.dev/weir/internal/core/lazyregexp"
 	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/lang/compiler"
 	"weir.dev/weir/internal/lang/function"
@@ -38,7 +39,7 @@ func Complete(c *Cursor, s *Scope) []Item {
 	case inner.kind == inQuotes && len(c.statement) > 0 && len(blocks) == 0:
 		return s.labels(c.statement)
 	case inner.kind == inQuotes:
-		return nil
+		return s.versions(c, blocks)
 	case c.inValue():
 		return s.values(c, blocks, attr)
 	case inner.kind == inObject:
@@ -49,6 +50,36 @@ func Complete(c *Cursor, s *Scope) []Item {
 		return topLevel()
 	}
 	return s.body(blocks)
+}
+
+// versions proposes what a version or its constraint may be in quotes.
+func (s *Scope) versions(c *Cursor, blocks []frame) []Item {
+	outer := c.frames[len(c.frames)-2]
+	last := blocks[len(blocks)-1]
+	var known []string
+	switch {
+	case outer.attr != "version":
+		return nil
+	case outer.kind == inObject && last.typ == "required_providers":
+		if r := s.Whole.Requirements[last.attr]; r != nil {
+			known = s.Versions(r.Provider)
+		}
+	case last.typ == "module" && len(last.labels) > 0:
+		if v := s.Installed(last.labels[0]); v != "" {
+			known = []string{v}
+		}
+	}
+	var list []Item
+	for i, v := range known {
+		forms := []string{v}
+		if parts := strings.Split(v, "."); i == 0 && len(parts) == 3 {
+			forms = []string{"~> " + parts[0] + "." + parts[1], v, ">= " + v}
+		}
+		for _, form := range forms {
+			list = append(list, Item{Label: form, Kind: protocol.CompleteValue, Detail: "on this machine", Insert: form, Rank: min(len(list), 9)})
+		}
+	}
+	return list
 }
 
 func topLevel() []Item {
@@ -199,8 +230,33 @@ func (s *Scope) body(blocks []frame) []Item {
 			list = append(list, block(b.Type, b.LabelNames, "", 2))
 		}
 	}
-	return list
+	return append(list, required(list, last.set)...)
 }
+
+// required proposes all required arguments and blocks at once that aren't there yet.
+func required(list []Item, set []string) []Item {
+	var names []string
+	var snippet strings.Builder
+	n := 0
+	for _, item := range list {
+		if item.Rank > 0 || slices.Contains(set, item.Label) {
+			continue
+		}
+		names = append(names, item.Label)
+		text := placeholders.Get().ReplaceAllStringFunc(item.Snippet, func(string) string {
+			n++
+			return fmt.Sprintf("${%d}", n)
+		})
+		fmt.Fprintf(&snippet, "%s\n", text)
+	}
+	if len(names) < 2 {
+		return nil
+	}
+	return []Item{{Label: "required arguments", Kind: protocol.CompleteSnippet, Detail: strings.Join(names, ", "),
+		Insert: strings.Join(names, " = \n") + " = ", Snippet: strings.TrimSuffix(snippet.String(), "\n")}}
+}
+
+var placeholders = lazyregexp.New(`\$(\{1\}|0)`)
 
 func block(typ string, labels []string, doc string, rank int) Item {
 	snippet := typ

@@ -32,6 +32,7 @@ type frame struct {
 	typ    string   // of a block
 	labels []string // of a block
 	attr   string   // the argument, or key of an object, whose value the cursor is in
+	set    []string // the arguments and blocks of a block before the cursor
 	called string   // the function of a call
 	arg    int      // the argument of a call
 }
@@ -97,6 +98,7 @@ func At(src []byte, offset int) *Cursor {
 		case hclsyntax.TokenEqual, hclsyntax.TokenColon:
 			if (f.kind == inBlock && t.Type == hclsyntax.TokenEqual || f.kind == inObject) && f.attr == "" && len(line) > 0 {
 				f.attr = strings.Trim(text(line), `"`)
+				f.set = append(f.set, f.attr)
 			}
 		case hclsyntax.TokenOBrace:
 			if f.kind == inBlock && f.attr == "" {
@@ -104,6 +106,7 @@ func At(src []byte, offset int) *Cursor {
 				for i, w := range words(line) {
 					if i == 0 {
 						b.typ = w
+						f.set = append(f.set, w)
 					} else {
 						b.labels = append(b.labels, w)
 					}

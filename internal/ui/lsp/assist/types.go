@@ -20,6 +20,10 @@ type Scope struct {
 	Called func(call string) *program.Program
 	// Schemas are those of a provider, nil where they aren't known.
 	Schemas func(addr.Provider) *provider.Schemas
+	// Versions are those of a provider that this machine has, the newest first; Installed is
+	// the version of the module that a call loads, empty where that isn't known.
+	Versions  func(addr.Provider) []string
+	Installed func(call string) string
 }
 
 // Type is the name of a type as people write it.

@@ -26,6 +26,8 @@ type Module struct {
 	// Occurrences are by file and place; Calls are the directories that calls load.
 	Occurrences []symbols.Occurrence
 	Calls       map[string]string
+	// Versions are those of installed modules, by the name of the call.
+	Versions map[string]string
 
 	stamp []stamp
 }
@@ -145,7 +147,8 @@ func (v *View) Typed(ctx context.Context, path string, line int) *Module {
 func compile(v *View, files module.Files, dir string) *Module {
 	src, _ := module.Load(files, dir, v.Outside.Dialect)
 	p, _ := compiler.Compile(src)
-	return &Module{Dir: dir, Source: src, Program: p, Occurrences: symbols.Occurrences(src, p), Calls: called(files, dir, p)}
+	calls, versions := called(files, dir, p)
+	return &Module{Dir: dir, Source: src, Program: p, Occurrences: symbols.Occurrences(src, p), Calls: calls, Versions: versions}
 }
 
 func (c *cache) remember(m *Module) {

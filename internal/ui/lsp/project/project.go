@@ -5,6 +5,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"maps"
@@ -15,9 +16,12 @@ import (
 	"strings"
 	"sync"
 
+	"weir.dev/weir/internal/cliconfig"
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/provider/version"
 	"weir.dev/weir/internal/sys/readlimit"
 	"weir.dev/weir/internal/ui/lsp/protocol"
 	"weir.dev/weir/internal/ui/lsp/textdoc"
@@ -266,6 +270,54 @@ func (v *View) Locks(ctx context.Context, dir string) *lockfile.Locks {
 	return &lockfile.Locks{}
 }
 
+// Versions are those of a provider that this machine has, the newest first: the locked one,
+// and those in the directory of the root module, in the plugin cache and in mirrors.
+func (v *View) Versions(ctx context.Context, dir string, p addr.Provider) []string {
+	var found []version.Version
+	if lock, ok := v.Locks(ctx, dir).Get(p); ok {
+		found = append(found, lock.Version)
+	}
+	d := v.directory(v.unit(dir))
+	defer d.Close()
+	places := []string{filepath.Join(cmp.Or(v.Root(ctx, dir), dir), ".terraform", "providers")}
+	if settings, _, _ := d.Place.UserSettings(); settings != nil {
+		if settings.PluginCacheDir != "" {
+			places = append(places, settings.PluginCacheDir)
+		}
+		if settings.Installation != nil {
+			for _, m := range settings.Installation.Methods {
+				if m.Kind == cliconfig.FilesystemMirror {
+					places = append(places, m.Location)
+				}
+			}
+		}
+	}
+	for _, place := range places {
+		entries, _ := os.ReadDir(filepath.Join(place, p.Host, p.Namespace, p.Type))
+		for _, e := range entries {
+			name := strings.TrimPrefix(e.Name(), "terraform-provider-"+p.Type+"_") // of a packed one
+			name, _, _ = strings.Cut(name, "_")
+			if one, err := version.Parse(name); err == nil {
+				found = append(found, one)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b version.Version) int {
+		switch {
+		case a.GreaterThan(b):
+			return -1
+		case b.GreaterThan(a):
+			return 1
+		}
+		return 0
+	})
+	var list []string
+	for _, one := range found {
+		list = append(list, one.String())
+	}
+	return slices.Compact(list)
+}
+
 // Initialised reports whether init has chosen the providers of a directory.
 func Initialised(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, lockfile.Name))
@@ -310,9 +362,9 @@ func (v *View) Root(ctx context.Context, dir string) string {
 }
 
 // called are the directories that the calls of a program load, by the name of the call, as
-// far as that is known without evaluating.
-func called(files module.Files, dir string, p *program.Program) map[string]string {
-	all := map[string]string{}
+// far as that is known without evaluating; and the versions of those that init has installed.
+func called(files module.Files, dir string, p *program.Program) (all, versions map[string]string) {
+	all, versions = map[string]string{}, map[string]string{}
 	var manifest module.Manifest
 	for _, c := range p.Calls {
 		if c.Source == nil || len(c.Source.Refs) > 0 {
@@ -333,8 +385,8 @@ func called(files module.Files, dir string, p *program.Program) map[string]strin
 			}
 		}
 		if r, ok := manifest[c.Name]; ok {
-			all[c.Name] = filepath.Join(dir, r.Dir)
+			all[c.Name], versions[c.Name] = filepath.Join(dir, r.Dir), r.Version
 		}
 	}
-	return all
+	return all, versions
 }

@@ -319,6 +319,7 @@ const (
 	CompleteValue    = 12
 	CompleteEnum     = 13
 	CompleteKeyword  = 14
+	CompleteSnippet  = 15
 	CompleteFile     = 17
 )
 
@@ -396,6 +397,7 @@ type ExecuteParams struct {
 type ShowDocument struct {
 	URI       string `json:"uri"`
 	TakeFocus bool   `json:"takeFocus"`
+	External  bool   `json:"external"` // in another program, such as a browser
 }
 
 // DocumentLink leads from a part of a text to an address.
