@@ -96,7 +96,11 @@ func Tell(o *state.Object) string {
 	if o == nil {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(nameOf(o)))
+	return tellName(nameOf(o))
+}
+
+func tellName(name string) string {
+	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -444,7 +448,8 @@ func unsettled(open []Operation, now *state.Snapshot) []Operation {
 
 // fold puts one object in its place. In a state that somebody else wrote
 // meanwhile, what they wrote stays: refreshing finds out about deletions, and
-// an object that isn't there any more as well. They only kept objects that the run itself has deleted or deposed there.
+// an object that isn't there any more as well. They only kept objects that the run itself has
+// replaced there.
 func (rec *Recovery) fold(next *state.Snapshot, at addr.Object, stored *state.Object, ours bool, former map[string]bool) {
 	there := next.Objects[at]
 	switch {
@@ -454,7 +459,7 @@ func (rec *Recovery) fold(next *state.Snapshot, at addr.Object, stored *state.Ob
 			rec.Folded = append(rec.Folded, at)
 		}
 	case there != nil && statefile.SameObject(there, stored):
-	case there == nil || ours || nameOf(there) == nameOf(stored) || former[nameOf(there)]:
+	case there == nil || ours || nameOf(there) == nameOf(stored) || former[Tell(there)]:
 		next.Objects[at] = stored
 		rec.Folded = append(rec.Folded, at)
 	default:
@@ -488,7 +493,8 @@ type facts struct {
 	objects   map[addr.Object]*state.Object // nil: none exists
 	outputs   map[string]*state.Output
 	snapshots map[string]bool
-	// former are the names of objects that were in a place and were deleted or deposed.
+	// former are the objects, by Tell, that were in a place before the run deleted them, deposed
+	// them, or found them gone and created others.
 	former map[addr.Instance]map[string]bool
 	// moved are the places that objects were moved from, with those they were moved to.
 	moved map[addr.Object]addr.Object
@@ -499,15 +505,15 @@ type facts struct {
 	invoking map[string]bool
 }
 
-// left notes that an object isn't in its place any more.
-func (f facts) left(i addr.Instance, name string) {
-	if name == "" {
+// left notes that an object, by Tell, isn't in its place any more.
+func (f facts) left(i addr.Instance, former string) {
+	if former == "" {
 		return
 	}
 	if f.former[i] == nil {
 		f.former[i] = map[string]bool{}
 	}
-	f.former[i][name] = true
+	f.former[i][former] = true
 }
 
 // outcome goes through the records.
@@ -536,6 +542,9 @@ func (f facts) take(r record, open map[addr.Object]Operation) error {
 			return err
 		}
 		open[o.Object] = o
+		if o.Action == Create {
+			f.left(o.Object.Instance, o.Former)
+		}
 	case opUnsure:
 		at, err := r.object()
 		if err != nil {
@@ -550,8 +559,8 @@ func (f facts) take(r record, open map[addr.Object]Operation) error {
 		if err != nil {
 			return err
 		}
-		if o, ok := open[at]; ok && o.Action == Delete && o.Key == "id" {
-			f.left(at.Instance, o.ID)
+		if o, ok := open[at]; ok && o.Action == Delete && o.Key == "id" && o.ID != "" {
+			f.left(at.Instance, tellName(o.ID))
 		}
 		f.objects[at] = nil
 		delete(open, at)
@@ -565,7 +574,7 @@ func (f facts) take(r record, open map[addr.Object]Operation) error {
 		}
 		for at, stored := range one.Objects {
 			if at.Deposed != "" {
-				f.left(at.Instance, nameOf(stored))
+				f.left(at.Instance, Tell(stored))
 			}
 			f.objects[at] = stored
 			delete(open, at)
