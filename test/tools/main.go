@@ -86,7 +86,7 @@ func run(g gate, only, page, commit string) (int, error) {
 	return failed, write(page, commit, results)
 }
 
-// write replaces the table of a page, and the commit that it names.
+// write replaces the rows of a page that the results are about.
 func write(page, commit string, results []result) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -94,9 +94,9 @@ func write(page, commit string, results []result) error {
 	}
 	begin, end := "<!-- tools -->\n", "<!-- end -->\n"
 	before, rest, ok := strings.Cut(string(text), begin)
-	_, after, ended := strings.Cut(rest, end)
+	old, after, ended := strings.Cut(rest, end)
 	if !ok || !ended {
 		return fmt.Errorf("%s: no lines %q and %q", page, strings.TrimSpace(begin), strings.TrimSpace(end))
 	}
-	return os.WriteFile(page, []byte(before+begin+table(commit, results)+end+after), 0o644)
+	return os.WriteFile(page, []byte(before+begin+table(commit, results, old)+end+after), 0o644)
 }

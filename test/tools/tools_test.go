@@ -44,7 +44,7 @@ func TestGate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(page, []byte("# Page\n\n<!-- tools -->\nold\n<!-- end -->\nafter\n"), 0o644); err != nil {
+	if err := os.WriteFile(page, []byte("# Page\n\n<!-- tools -->\n| tool | old head |\n|---|---|\n| same | old row |\n| missing | row that stays |\n| gone | row of another run |\n<!-- end -->\nafter\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	g := gate{
@@ -61,16 +61,16 @@ func TestGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"at commit 0123abcd with `make tools OPENTOFU=BINARY TOOLS=DIR`: 2 equal, 4 different, 2 skipped.",
-		"| same | 1.2.3 | says the same | equal in 2 steps |", "| other |  | says more | differs |", "| exits |  | ends | differs |",
-		"skipped: no no-such-tool on PATH", "skipped: no weir/none in the provider mirror: make providers",
+		"| missing | row that stays |\n", "| gone | row of another run |\n",
+		"| same | 1.2.3 | says the same | equal in 2 steps | 0123abcd |", "| other |  | says more | differs | 0123abcd |", "| exits |  | ends | differs | 0123abcd |",
+		"| mirror |  | needs | skipped: no weir/none in the provider mirror: make providers | 0123abcd |",
 		"broken: exit 3 with " + g.peer + ": why", "broken: no steps", "-->\nafter\n",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
 		}
 	}
-	if strings.Contains(string(text), "old") {
+	if strings.Contains(string(text), "old head") || strings.Contains(string(text), "old row") {
 		t.Error("the page has its old table")
 	}
 	r, err := g.compare("other")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -102,26 +103,25 @@ func diff(a, b []string) []string {
 	return found
 }
 
-// table is what the page has of a run.
-func table(commit string, results []result) string {
-	var b strings.Builder
-	ran, skipped, differ := 0, 0, 0
-	for _, r := range results {
-		switch {
-		case r.skipped != "":
-			skipped++
-		case r.failed():
-			differ++
-		default:
-			ran++
+// table is what the page has of its runs: a row for each tool. Tools that didn't run now keep the
+// row that they had.
+func table(commit string, results []result, before string) string {
+	rows := map[string]string{}
+	for _, line := range strings.Split(before, "\n") {
+		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | "); ok && name != "tool" {
+			rows[name] = line
 		}
 	}
-	fmt.Fprintf(&b, "Recorded at commit %s with `make tools OPENTOFU=BINARY TOOLS=DIR`: %d equal, %d different, %d skipped.\n\n", commit, ran, differ, skipped)
-	b.WriteString("| tool | version | what ran | result |\n|---|---|---|---|\n")
-	results = slices.Clone(results)
-	slices.SortStableFunc(results, func(a, b result) int { return strings.Compare(a.name, b.name) })
 	for _, r := range results {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.name, r.version, strings.ReplaceAll(r.about, "|", "\\|"), r.outcome())
+		if rows[r.name] == "" || r.skipped == "" {
+			rows[r.name] = fmt.Sprintf("| %s | %s | %s | %s | %s |", r.name, r.version, strings.ReplaceAll(r.about, "|", "\\|"), r.outcome(), commit)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("Recorded with `make tools OPENTOFU=BINARY TOOLS=DIR RECORD=1`, each tool at the commit in its row:\n\n")
+	b.WriteString("| tool | version | what ran | result | commit |\n|---|---|---|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		b.WriteString(rows[name] + "\n")
 	}
 	return b.String()
 }
