@@ -275,7 +275,7 @@ class Suite:
 
     def roots(self):
         """Roots with 100 objects of one module each, of which nine read the state of the tenth, planned in one run; and by
-        200 runs, of which the ratio is the part that the one run takes."""
+        200 runs, of which the ratio is the part that the one run takes. The one run starts one process of the provider."""
         self.use_mirror()
         required = 'terraform {\n  required_providers {\n    null = { source = "hashicorp/null" }\n  }\n}\n'
         runs, singles = {50: [], 200: []}, []
@@ -301,6 +301,12 @@ class Suite:
                 runs[n].append(self.time(plan + ["-all"], os.path.join(self.base, "estate", str(n))))
             each = [self.time(plan, os.path.join(self.base, "estate", "200", f"r{i:03d}")) for i in range(200)]
             singles.append(dict(cpu=sum(r["cpu"] for r in each), wall=sum(r["wall"] for r in each), rss=max(r["rss"] for r in each)))
+        counters = os.path.join(self.base, "counters")
+        self.env["WEIR_COUNTERS"] = counters
+        self.time(plan + ["-all"], os.path.join(self.base, "estate", "200"))
+        del self.env["WEIR_COUNTERS"]
+        if "started 1\n" not in open(counters).read():
+            sys.exit("plan -all has started several processes of one configuration:\n" + open(counters).read())
         one = best(singles)
         self.add("roots", 200, "single plans", one)
         self.add("roots", 200, "plan -all", best(runs[200]), (50, best(runs[50])), (("ratio", 0.7), None), ratio=best(runs[200])["cpu"] / one["cpu"])

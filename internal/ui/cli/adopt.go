@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -100,7 +101,7 @@ func (a *adopting) write(ctx context.Context) int {
 	place, disk := a.env.directory.Place, a.env.directory.Place.StateDisk
 	names := slices.Sorted(maps.Keys(made.Files))
 	for _, name := range names {
-		if _, err := place.ReadFile(path.Join(a.to, name)); err == nil {
+		if data, err := place.ReadFile(path.Join(a.to, name)); err == nil && !bytes.Equal(data, made.Files[name]) {
 			diags.Append(diag.Unwritable.As("File exists").List("The stack needs the file %s in %q, which exists. Use another folder, with -to.", name, a.to))
 		}
 	}

@@ -406,14 +406,15 @@ func (s step) check() int {
 	return 0
 }
 
-// changed lists what the plans would do to what moves, or to what it leaves behind.
+// changed lists what the plans would do to what moves, or to what it leaves behind. A stack that adopts
+// roots takes over all of them, so anything else is missing in its list of moves.
 func (m *moving) changed() (list []string) {
 	for _, r := range m.list {
 		if r.made == nil {
 			continue
 		}
 		for _, c := range r.made.Changes {
-			if r.moved[c.Addr] && c.Action != plan.NoOp {
+			if (r.moved[c.Addr] || m.adopts && !m.undo && c.Addr.Name.Mode == addr.Managed) && c.Action != plan.NoOp {
 				list = append(list, fmt.Sprintf("%s in %s: %s", c.Addr, r.root.Name, c.Action))
 			}
 		}
