@@ -467,6 +467,22 @@ func (rec *Recovery) fold(next *state.Snapshot, at addr.Object, stored *state.Ob
 	}
 }
 
+// Yield takes back objects from places where a later run was creating others. That run began with a
+// state which had none of these, so they had ended before. Prior is the stored state, nil for none.
+func (rec *Recovery) Yield(prior *state.Snapshot, later []Operation) {
+	for _, o := range later {
+		i := slices.Index(rec.Folded, o.Object)
+		if i < 0 {
+			continue
+		}
+		rec.Folded = slices.Delete(rec.Folded, i, i+1)
+		delete(rec.State.Objects, o.Object)
+		if prior != nil && prior.Objects[o.Object] != nil {
+			rec.State.Objects[o.Object] = prior.Objects[o.Object]
+		}
+	}
+}
+
 // leave takes an object out of the place that the run has moved it from, if the state of another
 // program still has it there: it is in one place only.
 func (rec *Recovery) leave(next *state.Snapshot, from, to addr.Object) {

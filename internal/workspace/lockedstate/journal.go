@@ -69,7 +69,8 @@ func (s *Session) recover(ctx context.Context) diag.List {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		s.doubts = nil
-		return append(s.recoverNote(ctx, "", s.base), s.inDoubt()...)
+		_, diags := s.recoverNote(ctx, "")
+		return append(diags, s.inDoubt()...)
 	case errors.Is(err, errJournalBusy):
 		s.unread = true
 		return nil
@@ -98,11 +99,13 @@ func (s *Session) recover(ctx context.Context) diag.List {
 			settled = append(settled, o)
 		}
 	}
+	later, noted := s.recoverNote(ctx, l.Begin.Run)
+	rec.Yield(s.base, later)
 	var diags diag.List
 	if len(rec.Folded) > 0 || len(settled) > 0 || len(rec.Invoking) > 0 || l.Damaged > 0 || len(rec.Conflicts) > 0 {
 		diags.Append(interrupted(path, l, rec, settled))
 	}
-	diags.Append(s.recoverNote(ctx, l.Begin.Run, rec.State))
+	diags.Append(noted)
 	diags.Append(s.inDoubt())
 	s.adopt(rec.State)
 	if diags.HasErrors() {

@@ -246,22 +246,22 @@ func (s *Session) readNote(ctx context.Context) (*journal.Log, diag.List) {
 	return l, nil
 }
 
-// recoverNote adds to what is in doubt the creations that the note of another run
-// has than the one whose journal is at hand, as far as the state, which has what
-// that journal knows, doesn't have them.
-func (s *Session) recoverNote(ctx context.Context, run string, now *state.Snapshot) diag.List {
+// recoverNote adds to what is in doubt the creations that the note of another run has than the one
+// whose journal is at hand, as far as the stored state doesn't have them. It returns those of the note. That
+// run is the later one: it would have been replaced in the note otherwise.
+func (s *Session) recoverNote(ctx context.Context, run string) (later []journal.Operation, diags diag.List) {
 	if !s.claimed {
-		return nil // another run may be under way, and this one changes nothing
+		return nil, nil // another run may be under way, and this one changes nothing
 	}
 	l, diags := s.readNote(ctx)
 	if l == nil || run != "" && l.Begin.Run == run {
-		return diags
+		return nil, diags
 	}
-	rec, err := l.Fold(now, "")
+	rec, err := l.Fold(s.base, "")
 	if err != nil {
-		return Damaged.As("Damaged note").List("The last run's note beside the state can't be used: %s. It may be of a newer version, which can read it.", err)
+		return nil, Damaged.As("Damaged note").List("The last run's note beside the state can't be used: %s. It may be of a newer version, which can read it.", err)
 	}
-	if now == nil && s.lineage == "" {
+	if s.base == nil && s.lineage == "" {
 		s.lineage = l.Begin.Lineage
 	}
 	known := objectsOf(s.doubts)
@@ -273,5 +273,5 @@ func (s *Session) recoverNote(ctx context.Context, run string, now *state.Snapsh
 	if len(s.doubts) == 0 {
 		_ = s.writeNote(ctx, nil) // else the next run does
 	}
-	return diags
+	return rec.InDoubt, diags
 }
