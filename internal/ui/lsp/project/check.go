@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
@@ -33,6 +34,8 @@ type unit struct {
 	mu      sync.Mutex
 	done    bool            // it was checked
 	loaded  map[string]bool // the directories of the last check
+	root    string          // the root module that the directory belongs to
+	rooted  time.Time       // when that was found out
 	schemas map[addr.Provider]*provider.Schemas
 }
 
@@ -43,6 +46,25 @@ func (u *unit) covers(dir string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.loaded[dir]
+}
+
+// rootFresh is how long a directory is taken to belong to the same root module: the search for
+// it reads the state of every file in the folders, too much for every key.
+const rootFresh = 3 * time.Second
+
+// rootModule is View.Root of the unit's directory, as it was a moment ago.
+func (u *unit) rootModule(ctx context.Context, v *View) string {
+	u.mu.Lock()
+	root, rooted := u.root, u.rooted
+	u.mu.Unlock()
+	if time.Since(rooted) < rootFresh && (root == "" || Initialised(root)) {
+		return root
+	}
+	root = v.Root(ctx, u.dir)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.root, u.rooted = root, time.Now()
+	return root
 }
 
 // serves reports whether one of the directories is the unit's, or was loaded by its last check.
@@ -82,12 +104,13 @@ func (v *View) Units(ctx context.Context, dir string) []string {
 			covered = covered || Initialised(other)
 		}
 	}
-	if !covered {
-		if root := v.Root(ctx, dir); root != "" && !slices.Contains(list, root) {
+	open := opened(v.Docs)
+	if !covered && slices.Contains(open, dir) {
+		if root := v.unit(dir).rootModule(ctx, v); root != "" && !slices.Contains(list, root) {
 			list = append(list, root)
 		}
 	}
-	if open := opened(v.Docs); !slices.Contains(open, dir) {
+	if !slices.Contains(open, dir) {
 		// A file that another program changed has no problems that the editor shows.
 		list = slices.DeleteFunc(list, func(other string) bool { return units[other] == nil || !units[other].serves(open) })
 	}
