@@ -45,7 +45,7 @@ def comparable(name, text):
     except ValueError:
         return None
     if name == "schema":
-        return value.get("provider_schemas")
+        return {p: {k: v for k, v in s.items() if k not in ("action_schemas", "list_resource_schemas")} for p, s in value.get("provider_schemas", {}).items()}
     if name == "validate":
         return {k: value.get(k) for k in ("valid", "error_count", "warning_count")}
     return {k: value.get(k) for k in ("resource_changes", "output_changes", "planned_values", "prior_state", "configuration")}
