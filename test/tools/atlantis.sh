@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# its server with a Git server beside it: plan and apply by its API of a project with two directories and workspaces, a plan without changes, a failing one, destruction
+# its server, with a Git server beside it. Plan and apply by its API, in two directories and workspaces. Failures and deletions
 . "$TOOLS/lib.sh"
 needs atlantis git python3 curl jq
 version atlantis version

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run --all of validate, plan, apply, output and destroy with dependencies, mocks, generated files, hooks, remote_state, retries, reports and plans as JSON; find, list, dag; stacks; the provider cache server
+# run --all of validate, plan, apply and destroy, with dependencies, mocks and saved plans. Generated files, hooks, retries and reports. Stacks. The provider cache server
 . "$TOOLS/lib.sh"
 needs terragrunt jq python3
 mirror hashicorp/random hashicorp/null
