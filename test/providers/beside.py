@@ -67,7 +67,7 @@ def lines(args):
         if args.names and name not in args.names:
             continue
         source = re.search(r'source\s*=\s*"([^"]+)"', example.read_text())[1]
-        versions = sorted((args.mirror / "registry.opentofu.org" / source).glob("*")) if args.mirror else []
+        versions = sorted(p.parent.parent for p in (args.mirror / "registry.opentofu.org" / source).glob("*/*/terraform-provider-*"))
         if not versions:
             yield name, "", "not in the mirror", None, None
             continue

@@ -119,7 +119,7 @@ func table(commit string, results []result, before string) string {
 	}
 	var b strings.Builder
 	b.WriteString("Recorded with `make tools OPENTOFU=BINARY TOOLS=DIR RECORD=1`, each tool at the commit in its row:\n\n")
-	b.WriteString("| tool | version | what ran | result | commit |\n|---|---|---|---|---|\n")
+	b.WriteString("| tool | version | commands and features | result | commit |\n|---|---|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		b.WriteString(rows[name] + "\n")
 	}
