@@ -25,7 +25,7 @@ var applyCommand = &command{
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var a applying
 		a.register(e, fs)
-		a.roots.registerAll(fs)
+		a.registerAll(fs)
 		return func(ctx context.Context, args []string) int { return a.run(ctx, e, args) }
 	},
 }
@@ -37,7 +37,7 @@ var destroyCommand = &command{
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var a applying
 		a.register(e, fs)
-		a.roots.registerAll(fs)
+		a.registerAll(fs)
 		flags.Hide(fs, "destroy", "refresh-only")
 		return func(ctx context.Context, args []string) int {
 			switch {
@@ -80,8 +80,15 @@ type applying struct {
 	// destroying: the command is destroy. Programs expect other totals of it than of
 	// apply -destroy or a saved plan.
 	destroying bool
+	// keepGoing: roots are applied although others can't be.
+	keepGoing bool
 	// quiet: programs aren't reported of a plan and an apply, only of what is refreshed.
 	quiet bool
+}
+
+func (a *applying) registerAll(fs *flag.FlagSet) {
+	a.roots.registerAll(fs)
+	fs.BoolVar(&a.keepGoing, "keep-going", false, "With -all, apply the other roots if one can't be planned or is stale.")
 }
 
 func (a *applying) register(e *env, fs *flag.FlagSet) {
@@ -94,6 +101,9 @@ func (a *applying) register(e *env, fs *flag.FlagSet) {
 func (a *applying) run(ctx context.Context, e *env, args []string) int {
 	if a.roots.chosen() {
 		return a.runAll(ctx, e, args)
+	}
+	if a.keepGoing {
+		return e.Fail(diag.Incompatible.As("Options of several roots"), "The option -keep-going means several roots. Use it with -all or -root.")
 	}
 	if code := e.Start(); code != 0 {
 		return code

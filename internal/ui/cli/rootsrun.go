@@ -221,7 +221,7 @@ func (a *applying) runAll(ctx context.Context, e *env, args []string) int {
 		t.run, t.sums = roots.NewRun(t.estate, t.list, a.Destroy), make([]view.Sum, len(t.list))
 		t.atOnce = len(t.list)
 	}
-	ask := &asking{all: t, approved: a.approved || saved != nil, destroys: a.Destroy}
+	ask := &asking{all: t, approved: a.approved || saved != nil, destroys: a.Destroy, keepGoing: a.keepGoing}
 	return t.each(false, func(one *env, i int) int { return t.applyOne(ctx, a, one, i, ask, saved) })
 }
 
@@ -249,6 +249,7 @@ func (t *together) applyOne(ctx context.Context, a *applying, one *env, i int, a
 type asking struct {
 	all                *together
 	approved, destroys bool
+	keepGoing          bool // although some roots couldn't be planned
 
 	once   sync.Once
 	answer bool
@@ -336,7 +337,7 @@ func (a *rootApprover) Planned(ctx context.Context, w *workspace.Work, made *pla
 		return left, false
 	}
 	plans, failed := a.all.run.All(ctx)
-	if len(failed) > 0 {
+	if plans == nil || len(failed) > 0 && !a.asking.keepGoing { // nil: interrupted
 		a.all.sums[a.i].Skipped = "not every root could be planned"
 		return left, false
 	}
