@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -91,7 +92,7 @@ func (i *initialization) nextBackend(want *statebackend.Declared, have *workdir.
 // where it isn't said whether that is wanted.
 func (i *initialization) replaceBackend(ctx context.Context, have *workdir.Backend, want *statebackend.Declared, next *statebackend.Backend) diag.List {
 	if i.Reconfigure {
-		return nil
+		return i.leftBehind(ctx, next)
 	}
 	if have != nil && !i.Migrate {
 		return statebackend.Changed(have, want)
@@ -110,6 +111,29 @@ func (i *initialization) replaceBackend(ctx context.Context, have *workdir.Backe
 		return nil
 	}
 	return i.migrate(ctx, old, next)
+}
+
+// leftBehind warns of a state beside the configuration that -reconfigure doesn't copy to a backend
+// that has none.
+func (i *initialization) leftBehind(ctx context.Context, next *statebackend.Backend) diag.List {
+	old := i.Dir.States.Unconfigured(nil)
+	files, ok := old.Backend.(storage.Filed)
+	if !ok || i.Dir.Settings.IsStack() || old.SamePlace(next) {
+		return nil
+	}
+	path := files.Paths(storage.DefaultWorkspace).In
+	if _, err := os.Stat(path); err != nil {
+		return nil
+	}
+	o, diags := i.Dir.States.SessionOptions(next, i.State)
+	if diags.HasErrors() {
+		return nil // the commands that use the backend report it
+	}
+	plan, _ := lockedstate.PlanCopies(ctx, old, next, o, i.Dir.Place.Workspace)
+	if !slices.ContainsFunc(plan, func(c lockedstate.Copy) bool { return !c.Overwrites }) {
+		return nil
+	}
+	return statebackend.ConfigurationChanged.As("The state isn't copied").Warnings("The %q backend has no state, and -reconfigure leaves the one in %s in that file. The next plan would create its objects again. To copy the state, run:\n    %s", next.Kind, path, diag.Command{Program: i.Dir.Place.Program, Name: "state push", Args: path})
 }
 
 // migrate copies the states of one backend to another, after asking.
