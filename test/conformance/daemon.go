@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -47,8 +48,10 @@ func startDaemon(env *testscript.Env, bin string) error {
 		if text, err := engine("daemon", "status", "-json").Output(); err == nil && json.Unmarshal(text, &status) == nil {
 			served.Add(status.Served)
 		}
-		_ = engine("daemon", "stop").Run() // one that crashed is seen by the case
+		_ = engine("daemon", "stop").Run()                                        // one that crashed is seen by the case
+		late := time.AfterFunc(time.Minute, func() { _ = daemon.Process.Kill() }) // a case may leave it suspended
 		_ = daemon.Wait()
+		late.Stop()
 		_ = os.RemoveAll(dir)
 	})
 	return nil
