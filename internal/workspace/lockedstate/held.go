@@ -129,7 +129,8 @@ func (s *Session) inherit(left storage.LockInfo) (bool, error) {
 		return false, fmt.Errorf("a run on this machine (%s) has taken the lock over", process)
 	}
 	if err := s.writeHeld(path, s.Processes.This()); err != nil {
-		return false, nil
+		// Only the journal here may know what that run did, so nobody may release its lock.
+		return false, fmt.Errorf("this run can't note in %s that it continues with the lock: %w", path, err)
 	}
 	store.Inherit(left)
 	s.inherited, s.ancestor = path, left.Info
