@@ -28,10 +28,7 @@ func (s *Stack) Init(ctx context.Context, o InitOptions) error {
 	if err := s.dir.failure(ctx, diags); err != nil {
 		return err
 	}
-	return s.dir.failure(ctx, workspace.StackInit{
-		Stack: stack, Deployments: stack.Deployments,
-		Init: workspace.Init{Dir: d, State: s.dir.opening("init").State, Backend: true, BackendConfig: o.BackendConfig, Reconfigure: o.Reconfigure, Migrate: o.Migrate, Modules: true, Upgrade: o.Upgrade, ReadOnlyLocks: o.ReadOnlyLocks},
-	}.Run(ctx, initializer{o}))
+	return s.dir.failure(ctx, workspace.StackInit{Stack: stack, Deployments: stack.Deployments, Init: s.dir.initialization(d, o)}.Run(ctx, initializer{o}))
 }
 
 // Deployments are the names of those in the files, in order.

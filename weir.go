@@ -309,11 +309,15 @@ type InitOptions struct {
 func (w *Workspace) Init(ctx context.Context, o InitOptions) error {
 	d := w.begin()
 	defer d.Close()
-	diags := workspace.Init{
+	return w.failure(ctx, w.initialization(d, o).Run(ctx, initializer{o}))
+}
+
+// initialization is how a directory is made ready.
+func (w *Workspace) initialization(d *workspace.Directory, o InitOptions) workspace.Init {
+	return workspace.Init{
 		Dir: d, State: w.opening("init").State, Backend: true, BackendConfig: o.BackendConfig,
 		Reconfigure: o.Reconfigure, Migrate: o.Migrate, Modules: true, Upgrade: o.Upgrade, ReadOnlyLocks: o.ReadOnlyLocks,
-	}.Run(ctx, initializer{o})
-	return w.failure(ctx, diags)
+	}
 }
 
 // An initializer answers as the options say.

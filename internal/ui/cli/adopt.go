@@ -45,6 +45,9 @@ type adopting struct {
 }
 
 func (a *adopting) run(ctx context.Context, _ []string) int {
+	if filepath.Clean(a.to) == "." {
+		return a.env.Fail(diag.BadOption.As("No folder for the stack"), "The stack needs a folder of its own. Name one with -to=DIR.")
+	}
 	a.again = func([]string) string { return a.env.program + " stacks adopt -undo -to=" + a.to }
 	file := filepath.ToSlash(filepath.Join(a.to, roots.MovesFile))
 	if _, err := a.env.directory.Place.ReadFile(file); errors.Is(err, fs.ErrNotExist) {
