@@ -17,7 +17,7 @@ import (
 const (
 	smallHeap = 64 << 20
 	bigHeap   = 48 << 20
-	bigGrowth = 110
+	bigGrowth = 80
 )
 
 // growth is by how many percent the heap may grow.
