@@ -53,7 +53,7 @@ func TestGrowth(t *testing.T) {
 	for _, test := range []struct {
 		survived uint64 // MiB
 		want     int
-	}{{1, 1500}, {16, 300}, {32, bigGrowth}, {48, bigGrowth}, {192, bigGrowth / 2}, {1200, bigGrowth / 5}} {
+	}{{1, 1500}, {16, 300}, {32, 100}, {40, bigGrowth}, {48, bigGrowth}, {192, bigGrowth / 2}, {1200, bigGrowth / 5}} {
 		if got := growth(test.survived << 20); got != test.want {
 			t.Errorf("%d MiB grow by %d %%, not by %d %%", test.survived, got, test.want)
 		}
