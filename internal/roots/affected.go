@@ -12,6 +12,7 @@ import (
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/stack/deploy"
 )
 
 // affect notes why roots may have another plan than at a revision: the files that they read and
@@ -96,10 +97,11 @@ type inputs struct {
 	files    []string        // of values
 	reads    []engine.FileRead
 	any      bool // it can't be known
+	stack    bool // the root is a deployment
 }
 
 func (r *Root) inputs(ctx context.Context, top string) *inputs {
-	in := &inputs{settings: filepath.Join(top, SettingsFile), root: filepath.Join(top, filepath.FromSlash(r.Path)), modules: map[string]bool{}}
+	in := &inputs{settings: filepath.Join(top, SettingsFile), root: filepath.Join(top, filepath.FromSlash(r.Path)), modules: map[string]bool{}, stack: r.Stack}
 	in.modules[in.root] = true
 	for _, v := range r.Vars {
 		in.files = append(in.files, in.path(v.Value))
@@ -115,6 +117,11 @@ func (r *Root) inputs(ctx context.Context, top string) *inputs {
 	var ok bool
 	if in.reads, ok = c.FileReads(ctx); !ok {
 		in.any = true
+	}
+	if r.deployment != nil {
+		for _, path := range paths(r.deployment) {
+			in.reads = append(in.reads, engine.FileRead{Path: path, Whole: true})
+		}
 	}
 	return in
 }
@@ -144,7 +151,7 @@ func (in *inputs) has(path string) bool {
 	switch {
 	case in.any, path == in.settings, slices.Contains(in.files, path):
 		return true
-	case in.modules[dir] && isConfiguration(name):
+	case in.modules[dir] && (isConfiguration(name) || in.stack && isOfStack(name)):
 		return true
 	case dir == in.root && (name == lockfile.Name || strings.HasSuffix(name, ".tfvars") || strings.HasSuffix(name, ".tfvars.json")):
 		return automatic(name)
@@ -155,6 +162,12 @@ func (in *inputs) has(path string) bool {
 // isConfiguration reports whether a file is part of a module.
 func isConfiguration(name string) bool {
 	return slices.ContainsFunc([]string{".tf", ".tofu", ".tf.json", ".tofu.json"}, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
+// isOfStack reports whether a file is part of a stack, its deployments or its settings.
+func isOfStack(name string) bool {
+	is, _ := module.IsStackFile(name)
+	return is || deploy.IsFile(name) || module.IsStackSettings(name)
 }
 
 // automatic reports whether a file of the root directory is read without being named.

@@ -11,6 +11,7 @@ var (
 	Upstream    = diag.Code{Name: "upstream-failed", Summary: "Upstream root failed"}
 	Partly      = diag.Code{Name: "root-partly-read", Summary: "Root read only in part"}
 	Unplannable = diag.Code{Name: "move-not-planned", Summary: "Nothing was moved"}
+	StacksApart = diag.Code{Name: "stacks-not-in-run", Summary: "Stacks aren't part of the run"}
 	NotAdopted  = diag.Code{Name: "root-not-adopted", Summary: "Root can't become a component"}
 	Changed     = diag.Code{Name: "move-with-changes", Summary: "The plans afterwards have changes"}
 )

@@ -10,19 +10,21 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/provider/lockfile"
+	"weir.dev/weir/internal/stack"
 	"weir.dev/weir/internal/state/storage/backends"
 	"weir.dev/weir/internal/workspace"
 	"weir.dev/weir/internal/workspace/environment"
 	"weir.dev/weir/internal/workspace/statebackend"
 )
 
-// Find finds the roots below a directory and the edges between them. Circles are left to Order.
+// Find finds the roots and the deployments of stacks below a directory, and the edges between them. Circles are left to Order.
 // reports is how operations of a root tell.
 func Find(ctx context.Context, d *workspace.Directory, reports environment.Reports) (*Estate, diag.List) {
 	e := &Estate{Dir: d, states: map[Place]*Root{}}
@@ -39,6 +41,9 @@ func Find(ctx context.Context, d *workspace.Directory, reports environment.Repor
 		if c.isRoot(s) {
 			e.add(c, s, reports)
 		}
+		if c.stack && !c.embedded {
+			diags.Append(e.addStack(c, s, reports))
+		}
 	}
 	for _, b := range s.blocks {
 		if !b.used {
@@ -54,11 +59,13 @@ func Find(ctx context.Context, d *workspace.Directory, reports environment.Repor
 
 // A candidate is a directory with a configuration.
 type candidate struct {
-	path   string
-	dir    *workspace.Directory
-	prog   *program.Program
-	marked bool // files beside the configuration say that it is a root
-	called bool // it is a module of another candidate
+	path     string
+	dir      *workspace.Directory
+	prog     *program.Program
+	marked   bool // files beside the configuration say that it is a root
+	called   bool // it is a module of another candidate
+	stack    bool // it has a stack, which may be embedded in another one
+	embedded bool
 }
 
 // candidates are the directories with a configuration, in the order of their paths.
@@ -88,11 +95,15 @@ func (e *Estate) candidates(s *settings, reports environment.Reports) ([]*candid
 			return fs.SkipDir
 		}
 		names, err := (module.Disk{Root: path}).List(".")
-		if err != nil || module.IsEmpty(names, e.Dir.Place.Dialect) {
+		c := &candidate{path: rel, stack: module.HasStack(names)}
+		empty := module.IsEmpty(names, e.Dir.Place.Dialect)
+		if err != nil || empty && !c.stack {
 			return nil
 		}
-		c := &candidate{path: rel, dir: e.Dir.RootIn(path, "", reports)}
-		c.prog, _ = c.dir.Settings.Root()
+		c.dir = e.Dir.RootIn(path, "", reports)
+		if !empty {
+			c.prog, _ = c.dir.Settings.Root()
+		}
 		c.marked = slices.ContainsFunc(names, func(n string) bool {
 			return n == lockfile.Name || n == "terraform.tfstate" || n == "terraform.tfvars" || n == "terraform.tfvars.json" || strings.HasSuffix(n, ".auto.tfvars") || strings.HasSuffix(n, ".auto.tfvars.json")
 		})
@@ -100,18 +111,29 @@ func (e *Estate) candidates(s *settings, reports environment.Reports) ([]*candid
 		return nil
 	})
 	for _, c := range list {
-		if c.prog == nil {
-			continue
-		}
-		for _, call := range c.prog.Calls {
+		for _, call := range c.calls() {
 			if source := local(call); source != "" {
 				if called := at[filepath.Join(top, c.path, source)]; called != nil && called != c {
-					called.called = true
+					called.called = called.called || call.Kind != addr.Stack
+					called.embedded = called.embedded || call.Kind == addr.Stack
 				}
 			}
 		}
 	}
 	return list, err
+}
+
+// calls are those of the module and of the stack.
+func (c *candidate) calls() (list []*program.Call) {
+	if c.prog != nil {
+		list = slices.Clone(c.prog.Calls)
+	}
+	if c.stack {
+		if _, p, _ := (stack.Language{Dialect: c.dir.Place.Dialect}).Compile(c.dir.Place.Files(), ".", nil); p != nil {
+			list = append(list, p.Calls...)
+		}
+	}
+	return list
 }
 
 // local is the path of a module beside the one that calls it, "" for others.
@@ -173,9 +195,7 @@ func (e *Estate) add(c *candidate, s *settings, reports environment.Reports) {
 		}
 		for _, b := range blocks {
 			b.values.add(r)
-			for _, p := range b.after {
-				r.after = append(r.after, after{p, b.afterAt})
-			}
+			r.addAfter(b)
 		}
 		w.values.add(r)
 		r.Dir.Place.SettingsVars, r.Dir.Programs = r.Vars, &e.programs
@@ -186,6 +206,9 @@ func (e *Estate) add(c *candidate, s *settings, reports environment.Reports) {
 // connect finds the states of the roots and the edges between them.
 func (e *Estate) connect(ctx context.Context) diag.List {
 	each(e.Roots, func(r *Root) { r.locate(ctx) })
+	for _, s := range e.stacks {
+		s.locate()
+	}
 	var diags diag.List
 	for _, r := range e.Roots {
 		if r.State == (Place{}) {
@@ -212,6 +235,7 @@ func (e *Estate) connect(ctx context.Context) diag.List {
 		}
 	}
 	each(e.Roots, func(r *Root) { r.reads(ctx, e) })
+	e.link(ctx)
 	return diags
 }
 
@@ -230,13 +254,15 @@ func (r *Root) reads(ctx context.Context, e *Estate) {
 	}) {
 		why := Read{read.Instance.Addr.String(), r.seen(read.Instance.Resource.Range)}
 		at, ok := r.Reads(read.Value)
-		switch to := e.states[at]; {
+		of := e.writers(at)
+		switch {
 		case !ok:
 			r.Unresolved = append(r.Unresolved, why)
-		case to != nil:
-			r.upstream(to, why)
-		default:
+		case len(of) == 0:
 			r.outside = true
+		}
+		for _, to := range of {
+			r.upstream(to, why)
 		}
 	}
 	slices.SortFunc(r.Unresolved, func(a, b Read) int { return strings.Compare(a.Address, b.Address) })

@@ -19,6 +19,7 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/engine"
+	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/workspace"
 	"weir.dev/weir/internal/workspace/environment"
 	"weir.dev/weir/internal/workspace/statebackend"
@@ -27,17 +28,18 @@ import (
 // An Estate is all roots below a directory, in the order of their names.
 type Estate struct {
 	Dir   *workspace.Directory
-	Roots []*Root
+	Roots []*Root // with the deployments of stacks
 
 	states   map[Place]*Root
+	stacks   []*stackDir
 	shared   []addr.Provider // by the settings
 	programs engine.Programs // of all roots
 }
 
-// A Root is a root module in a workspace.
+// A Root is a root module in a workspace, or a deployment of a stack.
 type Root struct {
-	// Name is the path, and for workspaces of the settings file also the workspace, such as
-	// apps/web@prod.
+	// Name is the path, and for workspaces of the settings file and deployments also their name, such
+	// as apps/web@prod.
 	Name string
 	Path string // from the directory of the estate, with slashes
 	// Workspace is the one that the settings file names, empty for the selected one.
@@ -63,6 +65,9 @@ type Root struct {
 
 	after  []after
 	config *engine.Config
+	// of and deployment are those of a deployment that was found with its stack.
+	of         *stackDir
+	deployment *deploy.Deployment
 }
 
 // An Edge leads to an upstream root, with why it is one.
@@ -71,9 +76,10 @@ type Edge struct {
 	Read
 }
 
-// A Read is what refers to the state of another root: a data source, or the settings file.
+// A Read is what refers to the state of another root: a data source, an upstream_input of a stack, or the
+// settings file.
 type Read struct {
-	Address string    // of the data source; "after" in the settings file
+	Address string    // of the data source or the input; "after" in the settings file
 	Range   hcl.Range // its file as seen from the directory of the estate
 }
 
@@ -91,16 +97,20 @@ func (e *Estate) Of(p Place) *Root { return e.states[p] }
 func (r *Root) load(ctx context.Context) *engine.Config {
 	if r.config == nil {
 		var diags diag.List
-		r.config, diags = r.Dir.Load(ctx, workspace.Loading{Vars: r.Vars, InPlace: true})
+		if r.of != nil {
+			r.config, diags = r.of.stack.Load(ctx, r.deployment, workspace.Loading{})
+		} else {
+			r.config, diags = r.Dir.Load(ctx, workspace.Loading{Vars: r.Vars, InPlace: true})
+		}
 		r.Problems.Append(diags.Only(diag.Error))
 	}
 	return r.config
 }
 
-// locate finds where the state of a root is.
+// locate finds where the state of a root is. A stack does so for its deployments.
 func (r *Root) locate(ctx context.Context) {
 	c := r.load(ctx)
-	if c == nil || c.Tree == nil || c.Tree.Program == nil {
+	if r.of != nil || c == nil || c.Tree == nil || c.Tree.Program == nil {
 		return
 	}
 	name, diags := r.Dir.Place.Workspace()

@@ -211,6 +211,16 @@ func (s *settings) of(path string) []*rootBlock {
 	return list
 }
 
+// addAfter adds the explicit edges of a block.
+func (r *Root) addAfter(b *rootBlock) {
+	for _, p := range b.after {
+		r.after = append(r.after, after{p, b.afterAt})
+	}
+}
+
+// given reports whether there are values.
+func (v values) given() bool { return len(v.files)+len(v.variables) > 0 }
+
 // add adds values to those of a root.
 func (v values) add(r *Root) {
 	for _, file := range v.files {

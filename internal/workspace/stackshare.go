@@ -17,6 +17,7 @@ import (
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/workspace/backendinit"
 	"weir.dev/weir/internal/workspace/externalinputs"
+	"weir.dev/weir/internal/workspace/statebackend"
 	"weir.dev/weir/internal/workspace/statemgr"
 )
 
@@ -139,4 +140,58 @@ func (s *Stack) Publish(ctx context.Context) (readers []string, diags diag.List)
 		diags.Add(diag.Unreadable.As("Failed to find the stacks that follow").New(diag.Error, "%s.", err))
 	}
 	return readers, diags
+}
+
+// UpstreamDir is the directory of a stack whose published outputs this one reads. It isn't ok where nothing
+// says which one that is.
+func (s *Stack) UpstreamDir(ctx context.Context, u *deploy.Upstream) (dir string, ok bool) {
+	o, diags := externalinputs.New(ctx, s.Dir.Place)
+	if diags.HasErrors() {
+		return "", false
+	}
+	if dir, ok = o.Directory(u); ok {
+		dir = s.Dir.Place.Path(dir)
+	}
+	return dir, ok
+}
+
+// Declared says by the settings of a stack where the states of its deployments are, whether it was
+// initialized or not.
+type Declared struct {
+	*statebackend.Backend
+	// Parts: the state of a deployment is a folder of ordinary states.
+	Parts bool
+}
+
+// At is where the state of a deployment is, and for parts their folder.
+func (d *Declared) At(deployment string) statebackend.Place {
+	at := d.Backend.At(deployment)
+	if d.Parts {
+		at.At = filepath.Dir(at.At)
+	}
+	return at
+}
+
+// Published is where the published outputs are, if they are in a state of their own.
+func (d *Declared) Published() statebackend.Place { return d.Backend.At(statemgr.PublishedName) }
+
+// Declared finds where the states of the deployments are. It reads none.
+func (s *Stack) Declared() (*Declared, diag.List) {
+	inputs, diags := s.Dir.Place.Inputs(s.Dir.Place.SettingsVars)
+	prog, more := s.Dir.Settings.RootSettings()
+	if diags.Append(more); diags.HasErrors() {
+		return nil, diags
+	}
+	if prog.Backend == nil {
+		return &Declared{s.Dir.States.Unconfigured(nil), true}, diags
+	}
+	b, more := s.Dir.Settings.DeclaredBackend(prog, inputs)
+	if diags.Append(more); diags.HasErrors() {
+		return nil, diags
+	}
+	b, more = statemgr.ForDeployments(b, deploy.Names(s.Deployments))
+	if diags.Append(more); diags.HasErrors() {
+		return nil, diags
+	}
+	return &Declared{Backend: b}, diags
 }

@@ -48,17 +48,7 @@ func (s *Stack) known(t hcl.Traversal, in places) (diag.Diagnostic, bool) {
 	problem := func(summary, format string, args ...any) (diag.Diagnostic, bool) {
 		return diag.Diagnostic{Severity: diag.Error, Code: diag.BadReference.Name, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &at}, false
 	}
-	name := func(i int) string {
-		if i < len(t) {
-			if attr, ok := t[i].(hcl.TraverseAttr); ok {
-				return attr.Name
-			}
-			if index, ok := t[i].(hcl.TraverseIndex); ok && index.Key.Type() == cty.String {
-				return index.Key.AsString()
-			}
-		}
-		return ""
-	}
+	name := func(i int) string { return word(t, i) }
 	declared := func(root string, names []string, i int) (diag.Diagnostic, bool) {
 		n := name(i)
 		switch {
@@ -268,15 +258,7 @@ func (ev *evaluation) named(t hcl.Traversal) (key string, v cty.Value, diags dia
 	if d, ok := ev.known(t, places{}); !ok {
 		return "", cty.DynamicVal, diag.List{d}, false
 	}
-	name := func(i int) string {
-		switch step := t[i].(type) {
-		case hcl.TraverseAttr:
-			return step.Name
-		case hcl.TraverseIndex:
-			return step.Key.AsString()
-		}
-		return ""
-	}
+	name := func(i int) string { return word(t, i) }
 	root := t.RootName()
 	key = name(1)
 	id := root + "." + key

@@ -114,7 +114,7 @@ var table = []row{
 	{"workspace/externalinputs", "stack/deploy stack/remoteoutputs", ""},
 
 	// many root modules in one run
-	{"roots/", "core/ sys/durable sys/readlimit lang/ eval provider/builtin provider/lockfile plan plan/planfile state state/storage state/storage/backends engine workspace workspace/environment workspace/statebackend", "ui/"},
+	{"roots/", "core/ sys/durable sys/readlimit lang/ eval provider/builtin provider/lockfile plan plan/planfile stack stack/deploy state state/storage state/storage/backends engine workspace workspace/environment workspace/statebackend", "ui/"},
 
 	// what people see and type
 	{"ui/", "core/ plan plan/event ui/", ""},

@@ -77,7 +77,7 @@ func (a *adopting) run(ctx context.Context, _ []string) int {
 
 // write writes the files of the stack.
 func (a *adopting) write(ctx context.Context) int {
-	estate, list, code := a.choose(ctx, a.env, ".")
+	estate, list, code := a.modules(ctx, a.env)
 	if code != 0 {
 		return code
 	}

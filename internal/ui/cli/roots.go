@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"flag"
+	"fmt"
+	"strings"
 	"sync"
 
 	"weir.dev/weir/internal/core/diag"
@@ -15,8 +17,8 @@ import (
 
 var rootsCommand = &command{
 	Name: "roots", Args: "[DIR]", Max: 1,
-	Synopsis: "List root modules and the edges between them",
-	Long:     "Finds the root modules below a directory, and which of them read the states of others with terraform_remote_state. Upstream roots come first. A file weir.roots.hcl in the directory may name roots, workspaces, values of variables and further edges. It reads neither states nor providers.",
+	Synopsis: "List root modules, deployments of stacks and the edges between them",
+	Long:     "Finds the root modules and the deployments of stacks below a directory, and which of them read the states of others with terraform_remote_state or upstream_input. Upstream roots come first. A file weir.roots.hcl in the directory may name roots, workspaces, values of variables and further edges. It reads neither states nor providers.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var c choosing
 		c.register(fs)
@@ -97,6 +99,20 @@ func (c *choosing) choose(ctx context.Context, e *env, dir string) (*roots.Estat
 	return estate, list, e.Diags(diags)
 }
 
+// modules is choose for commands that work on root modules. Deployments of stacks are left out, and named.
+func (c *choosing) modules(ctx context.Context, e *env) (*roots.Estate, []*roots.Root, int) {
+	estate, list, code := c.choose(ctx, e, ".")
+	modules, stacks := roots.Modules(list)
+	if code != 0 || len(stacks) == 0 {
+		return estate, modules, code
+	}
+	left := fmt.Sprintf("  - %s\nUse the commands of stacks, such as:\n    %s -chdir=%s stacks plan", strings.Join(roots.Names(stacks), "\n  - "), e.program, stacks[0].Path)
+	if len(modules) == 0 {
+		return estate, nil, e.Diags(roots.StacksApart.As("No root modules").List("This command works on root modules, and these are deployments of stacks:\n%s", left))
+	}
+	return estate, modules, e.Diags(roots.StacksApart.Warnings("This command works on root modules. It leaves out the deployments of stacks:\n%s", left))
+}
+
 // needs are the upstream roots of each, by their places in the list.
 func needs(list []*roots.Root) [][]int {
 	at := map[*roots.Root]int{}
@@ -121,7 +137,10 @@ func rootRows(estate *roots.Estate, list []*roots.Root) []view.Root {
 	}
 	rows := make([]view.Root, len(list))
 	for i, r := range list {
-		row := view.Root{Name: r.Name, Path: r.Path, Workspace: r.Workspace, Backend: r.Backend, State: r.State.At, Upstream: []view.Near{}, Downstream: []view.Near{}}
+		row := view.Root{Name: r.Name, Path: r.Path, Backend: r.Backend, State: r.State.At, Upstream: []view.Near{}, Downstream: []view.Near{}}
+		if row.Workspace = r.Workspace; r.Stack {
+			row.Workspace, row.Deployment = "", r.Workspace
+		}
 		if r.AffectedBy != nil {
 			row.Affected = &view.Affected{Files: r.AffectedBy.Files, Upstream: r.AffectedBy.Upstream}
 		}

@@ -61,7 +61,7 @@ func (p *planning) together(ctx context.Context, e *env) (*together, int) {
 	if code := p.check(e); code != 0 {
 		return nil, code
 	}
-	estate, list, code := p.roots.choose(ctx, e, ".")
+	estate, list, code := p.roots.modules(ctx, e)
 	if code != 0 {
 		return nil, code
 	}
@@ -74,7 +74,7 @@ func (i *initializing) runAll(ctx context.Context, c *choosing) int {
 	if i.FromModule != "" || len(i.Vars) > 0 {
 		return i.env.Fail(diag.Incompatible.As("Options of one root"), "The options -from-module, -var and -var-file mean a single root, and -all and -root work on several. Values of variables for roots are in %s.", roots.SettingsFile)
 	}
-	estate, list, code := c.choose(ctx, i.env, ".")
+	estate, list, code := c.modules(ctx, i.env)
 	if code != 0 {
 		return code
 	}

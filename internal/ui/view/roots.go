@@ -10,13 +10,15 @@ import (
 )
 
 // RootsVersion is that of the JSON document.
-const RootsVersion = "1.0"
+const RootsVersion = "1.1"
 
-// A Root is a root module of several, as lists and the JSON document have it.
+// A Root is a root module or a deployment of several, as lists and the JSON document have it.
 type Root struct {
-	Name       string `json:"name"`
-	Path       string `json:"path"`
-	Workspace  string `json:"workspace,omitempty"`
+	Name      string `json:"name"`
+	Path      string `json:"path"`
+	Workspace string `json:"workspace,omitempty"`
+	// Deployment is that of a stack at the path; empty for root modules.
+	Deployment string `json:"deployment,omitempty"`
 	Backend    string `json:"backend,omitempty"`
 	State      string `json:"state,omitempty"`
 	Upstream   []Near `json:"upstream"`
@@ -59,8 +61,12 @@ func Roots(w io.Writer, list []Root, o Options) error {
 	p := printer{o: o}
 	for _, r := range list {
 		p.printf("%s", sanitize.Line(r.Name))
-		if r.Backend != "" {
-			p.printf("  (%s)", sanitize.Line(r.Backend))
+		what := r.Backend
+		if r.Deployment != "" {
+			what = strings.TrimSuffix("deployment, "+what, ", ")
+		}
+		if what != "" {
+			p.printf("  (%s)", sanitize.Line(what))
 		}
 		p.printf("\n")
 		if r.Affected != nil {

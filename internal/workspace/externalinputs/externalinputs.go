@@ -314,11 +314,9 @@ func object(data []byte) (map[string]cty.Value, error) {
 
 // Upstream implements deploy.Outside. The stack that is read learns who reads it.
 func (r *Reader) Upstream(u *deploy.Upstream) (map[string]cty.Value, error) {
-	dir, ok := r.Settings.Upstreams[u.Source]
+	dir, ok := r.Directory(u)
 	if !ok {
-		if dir, ok = local(u.Source); !ok {
-			return nil, fmt.Errorf("nothing says where the stack %q is. Give its directory as the source, or say so in the CLI configuration file:\n    stacks {\n      upstream %q {\n        directory = \"DIRECTORY\"\n      }\n    }", u.Source, u.Source)
-		}
+		return nil, fmt.Errorf("nothing says where the stack %q is. Give its directory as the source, or say so in the CLI configuration file:\n    stacks {\n      upstream %q {\n        directory = \"DIRECTORY\"\n      }\n    }", u.Source, u.Source)
 	}
 	if at, err := os.Stat(r.Path(dir)); err != nil || !at.IsDir() {
 		return nil, fmt.Errorf("the directory %s of the stack behind upstream_input %q isn't there. Its source, or an upstream block in the stacks block of the CLI configuration, has to name it; relative paths start at the directory of this stack", r.Path(dir), u.Name)
@@ -337,6 +335,14 @@ func (r *Reader) Upstream(u *deploy.Upstream) (map[string]cty.Value, error) {
 		return nil, fmt.Errorf("the stack in %s has published nothing yet. Apply it first", dir)
 	}
 	return values, nil
+}
+
+// Directory is that of another stack, as its source or the settings name it. It isn't ok where neither does.
+func (r *Reader) Directory(u *deploy.Upstream) (dir string, ok bool) {
+	if dir, ok = r.Settings.Upstreams[u.Source]; !ok {
+		dir, ok = local(u.Source)
+	}
+	return dir, ok
 }
 
 // local reports whether a source is a directory.
