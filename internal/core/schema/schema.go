@@ -42,6 +42,8 @@ type Block struct {
 	Deprecated  bool
 	// DeprecationMessage says what to use instead, or is empty.
 	DeprecationMessage string
+	// Computed: the provider chooses the blocks of this type where none is written.
+	Computed bool
 	// Unwritten are nested blocks that states leave out while they are null, so that
 	// engines whose schema hasn't got them can read these.
 	Unwritten []string
@@ -229,6 +231,9 @@ func (s *Schema) Decides(path cty.Path) bool {
 			continue // the key of an element
 		}
 		if block := blocks[name.Name]; block != nil {
+			if block.Computed {
+				return true
+			}
 			attributes, blocks = block.Attributes, block.Blocks
 			continue
 		}

@@ -85,6 +85,9 @@ func (c *composer) fill(attrs map[string]*schema.Attribute, blocks map[string]*s
 	}
 	for _, name := range sorted(blocks) {
 		nested, own, inner := blocks[name], values[name], field(given, name)
+		if nested.Computed && nested.Nesting != schema.Single && missing(own) {
+			own = nested.EmptyValue() // a mock chooses none
+		}
 		if inner != cty.NilVal && c.strict {
 			if !inner.Type().IsObjectType() && !inner.Type().IsMapType() {
 				c.problem(fmt.Sprintf("Invalid override for block field `%s`", name), "blocks are given values as objects, and this is %s.", inner.Type().FriendlyName())

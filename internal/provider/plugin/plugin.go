@@ -133,6 +133,7 @@ func connect(ctx context.Context, command Command) (*client, error) {
 			DeferralAllowed:            command.Deferral,
 			WriteOnlyAttributesAllowed: true,
 			StorePlannedPrivate:        true,
+			ComputedBlocksAllowed:      true,
 		},
 	}
 	if command.Reattach != nil {

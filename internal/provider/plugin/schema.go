@@ -166,6 +166,7 @@ func (t *translation) block(b *tfplugin6.Schema_Block) *schema.Block {
 		Markdown:           b.GetDescriptionKind() == tfplugin6.StringKind_MARKDOWN,
 		Deprecated:         b.GetDeprecated(),
 		DeprecationMessage: b.GetDeprecationMessage(),
+		Computed:           b.GetComputed(),
 		Attributes:         t.attributes(b.GetAttributes()),
 	}
 	if nested := b.GetBlockTypes(); len(nested) > 0 {

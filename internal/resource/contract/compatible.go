@@ -46,6 +46,18 @@ func (c *completion) block(at *place, b *schema.Block, planned, actual cty.Value
 }
 
 func (c *completion) nested(at *place, n *schema.NestedBlock, planned, actual cty.Value) {
+	if n.Computed {
+		switch {
+		case actual.IsNull() && n.Nesting != schema.Single:
+			c.addf(at, "computed blocks must be empty to indicate no blocks, not null")
+			return
+		case !planned.IsKnown():
+			if planned.Range().Includes(actual).RawEquals(cty.False) {
+				c.addf(at, "the blocks do not conform to planning placeholder %s", dump(planned))
+			}
+			return
+		}
+	}
 	if n.Nesting == schema.Single || n.Nesting == schema.Group {
 		// A dynamic block whose keys weren't known may have no blocks.
 		if planned.IsKnown() || !actual.IsNull() {

@@ -46,10 +46,18 @@ const unknownBlock = "must not be unknown itself; set nested attribute values to
 
 func (v *planCheck) nested(at *place, n *schema.NestedBlock, prior, config, planned cty.Value) {
 	switch {
+	case n.Computed && planned.IsNull() && n.Nesting != schema.Single:
+		v.addf(at, "computed blocks must be empty to indicate no blocks, not null")
+		return
 	case same(planned, config):
 		return
 	case !config.IsKnown():
 		v.addf(at, "planned value %s for unknown dynamic block", dump(planned))
+		return
+	case n.Computed && config.IsNull():
+		return // the provider chooses
+	case n.Computed && !planned.IsKnown():
+		v.addf(at, "planned unknown value for configured block")
 		return
 	case !planned.IsKnown():
 		v.addf(at, "attribute representing nested block "+unknownBlock)

@@ -211,6 +211,7 @@ func (s Subject) Plan(ctx context.Context, in PlanInput) (Planned, diag.List) {
 			config = contract.IgnoreChanges(prior.Value, config, in.Ignore)
 		}
 	}
+	config = contract.OpenComputedBlocks(s.Schema.Block, config)
 	proposed := contract.ProposedNew(s.Schema.Block, prior.Value, config)
 	if in.IgnoreAll && prior.Exists() {
 		// Elements of sets can't always be paired with their configuration again.
@@ -249,7 +250,8 @@ func (s Subject) Plan(ctx context.Context, in PlanInput) (Planned, diag.List) {
 	// The plan of the new object may build on what was noted for the first one.
 	none := s.None()
 	none.Private = p.Private
-	fresh, _, more := s.planOnce(ctx, none, in.Config, contract.ProposedNew(s.Schema.Block, none.Value, in.Config), nil)
+	config = contract.OpenComputedBlocks(s.Schema.Block, in.Config)
+	fresh, _, more := s.planOnce(ctx, none, config, contract.ProposedNew(s.Schema.Block, none.Value, config), nil)
 	for _, d := range more {
 		if d.Severity == diag.Error {
 			diags.Add(d)

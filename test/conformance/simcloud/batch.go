@@ -52,7 +52,7 @@ func batches(p *simProvider) *batch.Service {
 			}
 			of := &share{}
 			if b.Method == batch.Plan {
-				ctx = markReplans(ctx, b.Requests...)
+				ctx = markPlans(ctx, b.Requests...)
 			} else {
 				of.err = theLimits().keep(func() error { return nil })
 			}
@@ -72,7 +72,7 @@ func serve(protocol uint, s *batch.Service, p plugin.Plugin) {
 		},
 		Plugins: plugin.PluginSet{"provider": p},
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
-			options = append(options, grpc.ChainUnaryInterceptor(seeReplans))
+			options = append(options, grpc.ChainUnaryInterceptor(seeNewest))
 			if s == nil {
 				const most = 256 << 20 // bytes
 				return grpc.NewServer(append(options, grpc.MaxRecvMsgSize(most), grpc.MaxSendMsgSize(most))...)
