@@ -156,8 +156,12 @@ func (e *estates) resolve() {
 		if !ok {
 			e.t.Fatalf("recover in m%d:\n%s", n, out)
 		}
+		found := doubted.FindAllStringSubmatch(out, -1)
+		if found == nil {
+			continue
+		}
 		args := []string{chdir, "recover", "-forget-all"}
-		for _, m := range doubted.FindAllStringSubmatch(out, -1) {
+		for _, m := range found {
 			e.doubt++
 			begin := fmt.Sprintf("r%d-%s-", n, m[3])
 			if m[3] == "" {
@@ -212,10 +216,11 @@ func TestEstates(t *testing.T) {
 	for seed := first; seed < first+uint64(histories); seed++ {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			e := newEstates(t, seed)
+			e.write()
+			e.must(e.all, "init", "-all")
+			e.must(e.large, "init")
 			for range 2 {
 				e.write()
-				e.must(e.all, "init", "-all")
-				e.must(e.large, "init")
 				for range 1 + e.r.IntN(3) {
 					if _, done := e.weir(e.all, []string{fmt.Sprintf("%s=%d", pointEnv, 1+e.r.IntN(30*len(e.parts)))}, "apply", "-all", "-auto-approve"); !done {
 						e.killed++
