@@ -75,6 +75,7 @@ var blocks = []block{
 			"language":           "Reserved for editions of the language.",
 			"backend":            "Where the state is stored. The label is the type of the backend.",
 			"cloud":              "Use HCP Terraform to store the state.",
+			"state_store":        "Store the state by a provider. The label is the type of the store, and a `provider` block configures the provider. Only in Terraform mode.",
 			"required_providers": "Source and version of each provider, by its local name.",
 			"provider_meta":      "Values that the module passes to a provider.",
 			"encryption":         "Encryption of states and saved plans.",

@@ -26,6 +26,8 @@ type Schemas struct {
 	// Lists and Actions have the schemas of list resources and actions.
 	Lists   Types
 	Actions Types
+	// StateStores are the places where a StateStorer stores states.
+	StateStores Types
 
 	// PlanDestroy: deletions are planned by the provider too.
 	PlanDestroy bool

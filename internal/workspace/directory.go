@@ -37,7 +37,9 @@ type Directory struct {
 func New(o environment.Options) *Directory { return directory(backendinit.New(environment.New(o))) }
 
 func directory(r *backendinit.Reader) *Directory {
-	return &Directory{Place: r.Place, Settings: r, States: statemgr.New(r), Providers: providersource.New(r)}
+	d := &Directory{Place: r.Place, Settings: r, States: statemgr.New(r), Providers: providersource.New(r)}
+	r.Stores = d.Providers.StateStore
+	return d
 }
 
 // With is the same directory for operations that tell elsewhere. It closes everything that it opens.

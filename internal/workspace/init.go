@@ -113,6 +113,12 @@ func (o Init) Run(ctx context.Context, told Initializer) diag.List {
 			return wrongMode(sign)
 		}
 	}
+	if prog.Backend != nil && prog.Backend.Store != nil {
+		diags.Append(i.storeProvider(ctx, prog.Requirements[prog.Backend.Store.Name]))
+		if diags.HasErrors() {
+			return diags
+		}
+	}
 	var current *statebackend.Backend
 	if o.Backend {
 		told.Begins(BackendPart)
@@ -136,6 +142,40 @@ func (o Init) Run(ctx context.Context, told Initializer) diag.List {
 		diags.Append(i.selectWorkspace(ctx, current))
 	}
 	diags.Append(i.providers(ctx, all.Requirements, current))
+	return diags
+}
+
+// storeProvider installs the provider that has the states, before its state store is opened.
+func (i *initialization) storeProvider(ctx context.Context, r *program.Requirement) diag.List {
+	if r == nil {
+		return nil // reported already
+	}
+	need := install.Requirement{Constraint: r.Constraints, Range: &r.Range}
+	options, diags := i.Dir.Providers.Installing(install.Requirements{r.Provider: {need}})
+	if diags.HasErrors() || options.External[r.Provider] || i.Dir.Place.Options.Catalog != nil {
+		return diags
+	}
+	before := options.Locks.Clone()
+	options.PluginDirs, options.Upgrade = i.PluginDirs, i.Upgrade
+	made, more := install.Install(ctx, options)
+	if diags.Append(more); diags.HasErrors() {
+		return diags
+	}
+	next := before.Clone()
+	lock, locked := made.Get(r.Provider)
+	if !locked {
+		return diags
+	}
+	next.Set(lock)
+	switch {
+	case i.ReadOnlyLocks:
+		return append(diags, install.ReadOnly(before, next)...)
+	case before.SamePackages(next):
+		return diags
+	}
+	if err := next.Write(i.Dir.Place.Path(lockfile.Name), i.Dir.Place.Dialect.Command()); err != nil {
+		diags.Add(diag.Unwritable.As("Failed to write the dependency lock file").New(diag.Error, "%s.", err))
+	}
 	return diags
 }
 

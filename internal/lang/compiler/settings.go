@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/lang/compiler/literal"
 	"weir.dev/weir/internal/lang/module"
@@ -12,7 +13,7 @@ import (
 )
 
 var settingsSchema = syntax.Schema([]string{"required_version", "experiments", "language"},
-	"backend:type", "cloud", "required_providers", "provider_meta:provider", "encryption")
+	"backend:type", "cloud", "state_store:type", "required_providers", "provider_meta:provider", "encryption")
 
 // settings decodes a terraform block. Those of override files replace what
 // they name.
@@ -30,7 +31,7 @@ func (c *compiler) settings(b *module.Block) {
 	}
 	for _, inner := range content.Blocks {
 		switch inner.Type {
-		case "backend", "cloud":
+		case "backend", "cloud", "state_store":
 			if b.Override && len(c.backends) > 0 && c.backends[0].Range.Filename != inner.DefRange.Filename {
 				c.backends = nil
 			}
@@ -92,14 +93,22 @@ func (c *compiler) language(b *hcl.Block) {
 
 func (c *compiler) backend(b *hcl.Block) {
 	backend := &program.Backend{Type: b.Type, Range: b.DefRange}
-	if b.Type == "backend" {
+	if b.Type != "cloud" {
 		backend.Type = b.Labels[0]
+	}
+	if b.Type == "state_store" && c.registry == addr.OpenTofu {
+		c.diags.Add(syntax.Invalid.As("Unsupported block type").Error(b.DefRange, "OpenTofu has no state stores of providers. To use weir like Terraform, set WEIR_COMPAT=terraform."))
+		return
 	}
 	if len(c.backends) > 0 {
 		first := c.backends[0]
 		switch {
 		case b.Type == "cloud" && first.Type == "cloud":
 			c.diags.Add(diag.Duplicate.As("Duplicate cloud configurations").Error(b.DefRange, "A module may have only one 'cloud' block configuring a cloud backend. A cloud backend was previously configured at %s.", first.Range))
+		case b.Type == "state_store" && first.Store != nil:
+			c.diags.Add(diag.Duplicate.As("Duplicate state_store configuration").Error(b.DefRange, "A module may have only one 'state_store' block. The state store was previously configured at %s.", first.Range))
+		case b.Type == "state_store" || first.Store != nil:
+			c.diags.Add(diag.Duplicate.As("Both a state store and another backend are present").Error(b.DefRange, "A module may declare only one of a 'state_store', a 'backend' and a 'cloud' block. The other one is configured at %s.", first.Range))
 		case b.Type == "cloud" || first.Type == "cloud":
 			c.diags.Add(diag.Duplicate.As("Both a backend and a cloud configuration are present").Error(b.DefRange, "A module may declare either one 'cloud' block or one 'backend' block. The other one is configured at %s.", first.Range))
 		default:
@@ -107,9 +116,46 @@ func (c *compiler) backend(b *hcl.Block) {
 		}
 		return
 	}
+	body := b.Body
+	if b.Type == "state_store" {
+		if body = c.stateStore(backend, b); body == nil {
+			return
+		}
+	}
 	c.backends = append(c.backends, backend)
 	c.prog.Backend = backend
-	c.later = append(c.later, func() { backend.Config = c.body(b.Body, b.DefRange, &scope{static: true}) })
+	c.later = append(c.later, func() { backend.Config = c.body(body, b.DefRange, &scope{static: true}) })
+}
+
+var storeProviderSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "provider", LabelNames: []string{"name"}}}}
+
+// stateStore reads the provider block of a state_store block, and returns the arguments of the
+// store itself; nil after an error.
+func (c *compiler) stateStore(backend *program.Backend, b *hcl.Block) hcl.Body {
+	content, rest, diags := b.Body.PartialContent(storeProviderSchema)
+	c.hcl(diags)
+	switch {
+	case diags.HasErrors():
+		return nil
+	case len(content.Blocks) == 0:
+		c.diags.Add(diag.Missing.As("Missing provider block").Error(b.DefRange, "A state_store block needs a provider block, which configures the provider that stores the states."))
+		return nil
+	case len(content.Blocks) > 1:
+		c.diags.Add(diag.Duplicate.As("Duplicate provider block").Error(content.Blocks[1].DefRange, "A state_store block has one provider block. The other one is at %s.", content.Blocks[0].DefRange))
+		return nil
+	}
+	inner := content.Blocks[0]
+	store := &program.StateStore{Name: inner.Labels[0]}
+	backend.Store = store
+	c.later = append(c.later, func() {
+		store.Config = c.body(inner.Body, inner.DefRange, &scope{static: true})
+		if r := c.prog.Requirements[store.Name]; r != nil {
+			store.Provider = r.Provider
+			return
+		}
+		c.diags.Add(diag.Missing.As("Missing entry in required_providers").Error(inner.DefRange, "The provider of a state store needs an entry in required_providers. Add one for %q.", store.Name))
+	})
+	return rest
 }
 
 func (c *compiler) providerMeta(b *hcl.Block, override bool) {

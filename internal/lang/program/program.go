@@ -470,6 +470,15 @@ type Backend struct {
 	Type   string
 	Config *Body
 	Range  hcl.Range
+	// Store is set for a state_store block, whose Type is one of the provider.
+	Store *StateStore
+}
+
+// A StateStore is what a state_store block says of the provider that stores the states.
+type StateStore struct {
+	Name     string // in required_providers
+	Provider addr.Provider
+	Config   *Body
 }
 
 // A VersionConstraint limits the engine's version. Product is "terraform"

@@ -41,6 +41,10 @@ type client struct {
 	supervisor *supervisor // nil for a plugin that somebody else runs
 	// configured is the request with which the provider was configured.
 	configured atomic.Pointer[tfplugin6.ConfigureProvider_Request]
+	// stored is the request with which its state store was configured, chunk how many bytes of a
+	// state a message may have.
+	stored atomic.Pointer[tfplugin6.ConfigureStateStore_Request]
+	chunk  atomic.Int64
 
 	end     func() error
 	endOnce sync.Once
@@ -77,6 +81,8 @@ func repeatable(method string) bool {
 		tfplugin6.Provider_MoveResourceState_FullMethodName,
 		tfplugin6.Provider_GenerateResourceConfig_FullMethodName,
 		tfplugin6.Provider_ReadDataSource_FullMethodName,
+		tfplugin6.Provider_ValidateStateStoreConfig_FullMethodName,
+		tfplugin6.Provider_GetStates_FullMethodName,
 		tfplugin6.Provider_CallFunction_FullMethodName:
 		return true
 	}
@@ -160,7 +166,18 @@ func (c *client) ready(ctx context.Context, n *incarnation) error {
 	if err := n.call(ctx, tfplugin6.Provider_ConfigureProvider_FullMethodName, req, &r); err != nil {
 		return err
 	}
-	return diagnostics(r.Diagnostics).Err()
+	if err := diagnostics(r.Diagnostics).Err(); err != nil {
+		return err
+	}
+	store := c.stored.Load()
+	if store == nil {
+		return nil
+	}
+	var s tfplugin6.ConfigureStateStore_Response
+	if err := n.call(ctx, tfplugin6.Provider_ConfigureStateStore_FullMethodName, store, &s); err != nil {
+		return err
+	}
+	return diagnostics(s.Diagnostics).Err()
 }
 
 func (c *client) ValidateResource(ctx context.Context, mode addr.Mode, typ string, config cty.Value) diag.List {

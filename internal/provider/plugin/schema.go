@@ -125,6 +125,7 @@ func (t *translation) schemas(r *tfplugin6.GetProviderSchema_Response) *provider
 		DataSources: t.schemaMap("data source", r.DataSourceSchemas),
 		Ephemerals:  t.schemaMap("ephemeral resource", r.EphemeralResourceSchemas),
 		Lists:       t.schemaMap("list resource", r.ListResourceSchemas),
+		StateStores: t.schemaMap("state store", r.StateStoreSchemas),
 		Actions:     make(provider.Types, len(r.ActionSchemas)),
 		Functions:   t.functions(r.Functions),
 		PlanDestroy: capabilities.GetPlanDestroy(),

@@ -23,6 +23,7 @@ func (i *Init) Register(fs *flag.FlagSet) {
 	i.RegisterStates(fs)
 	RemoteVersion(fs)
 	UnusedTarget(fs)
+	fs.Bool("enable-pluggable-state-storage-experiment", false, "") // state stores need no flag here
 	fs.BoolVar(&i.Get, "get", true, "Don't fetch modules.")
 	fs.Var(&i.PluginDirs, "plugin-dir", "Install providers only from the mirror at `DIR`; repeatable.")
 	fs.StringVar(&i.LockMode, "lockfile", "", "Set the `MODE` of the dependency lock file; only readonly exists.")

@@ -24,7 +24,7 @@ import (
 
 // Opener opens backends.
 func (d *Reader) Opener() statebackend.Opener {
-	return statebackend.Opener{Dir: d.Place.Dir, Getenv: d.Place.Getenv, Disk: d.Place.StateDisk, Hosts: d.Place.Hosts, Cloud: d.Place.Dialect.CloudHost(), Program: d.Place.Program, Types: backends.All()}
+	return statebackend.Opener{Dir: d.Place.Dir, Getenv: d.Place.Getenv, Disk: d.Place.StateDisk, Hosts: d.Place.Hosts, Cloud: d.Place.Dialect.CloudHost(), Program: d.Place.Program, Types: backends.All(), Stores: d.Stores}
 }
 
 // BackendSettings evaluates blocks of the root module.

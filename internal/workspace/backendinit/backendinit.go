@@ -18,6 +18,7 @@ import (
 	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/workspace/environment"
+	"weir.dev/weir/internal/workspace/statebackend"
 	"weir.dev/weir/internal/workspace/workdir"
 )
 
@@ -28,10 +29,12 @@ type Reader struct {
 	// stack: the directory is meant as that of a stack, which has files of its own for
 	// its settings.
 	stack bool
+	// Stores finds types of state stores of installed providers.
+	Stores func(source, typ string) (*statebackend.StoreType, diag.List)
 }
 
 // New reads the settings of a place.
-func New(p *environment.Place) *Reader { return &Reader{p, &sealing{}, false} }
+func New(p *environment.Place) *Reader { return &Reader{Place: p, sealing: &sealing{}} }
 
 // OfStack has the settings be those of the stack in the directory.
 func (d *Reader) OfStack() { d.stack = true }
@@ -50,7 +53,7 @@ func (d *Reader) Record() workdir.Dir {
 // With reads the same settings for operations that tell elsewhere; what is known of
 // the encryption counts for them too.
 func (d *Reader) With(r environment.Reports) *Reader {
-	return &Reader{d.Place.With(r), d.sealing, d.stack}
+	return &Reader{Place: d.Place.With(r), sealing: d.sealing, stack: d.stack}
 }
 
 // evaluateSettings decodes a body that may refer to variables and locals, and

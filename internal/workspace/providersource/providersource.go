@@ -31,6 +31,7 @@ type Supplier struct {
 	settings *backendinit.Reader
 	common   *Common
 	guest    *providerpool.Guest
+	stores   *supply // of state stores; nil before one is opened
 	// Kept has what operations that follow one another leave to the next; nil for nothing.
 	Kept *Kept
 	// Shared has what operations in several directories share; nil for nothing.

@@ -25,23 +25,27 @@ type Declared struct {
 	Kind   string
 	Config cty.Value // with what the command line adds
 	schema *schema.Block
-	hash   uint64 // of the block alone
+	of     *workdir.StateStore // the provider of a state store
+	hash   uint64              // of the block alone
 	block  *program.Backend
 }
 
 // CheckType reports a backend block whose type doesn't exist.
 func (o Opener) CheckType(block *program.Backend) (diags diag.List) {
-	if _, err := o.Types.Find(block.Type); err != nil {
-		diags.Add(diag.UnknownBackend.Error(block.Range, "%s", err))
+	if block.Store != nil {
+		return nil // its provider may not be installed yet
 	}
+	_, _, diags = o.findBlock(block)
 	return diags
 }
 
 // Check compares a backend block with what such a backend may be given.
 func (o Opener) Check(block *program.Backend) (diags diag.List) {
-	t, err := o.Types.Find(block.Type)
-	if err != nil {
-		diags.Add(diag.UnknownBackend.Error(block.Range, "%s", err))
+	if block.Store != nil {
+		return nil
+	}
+	t, _, diags := o.findBlock(block)
+	if diags.HasErrors() {
 		return diags
 	}
 	var names hcl.BodySchema
@@ -62,18 +66,16 @@ func (o Opener) Declare(prog *program.Program, settings Settings, extra map[stri
 		return nil, nil
 	}
 	block := prog.Backend
-	t, err := o.Types.Find(block.Type)
-	if err != nil {
-		var diags diag.List
-		diags.Add(diag.UnknownBackend.Error(block.Range, "%s", err))
-		return nil, diags
-	}
-	d := &Declared{Kind: block.Type, schema: t.Schema(), block: block}
-	v, diags := settings(block.Config, optional(d.schema))
+	t, of, diags := o.findBlock(block)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	d.hash = workdir.Hash(d.Kind, v)
+	d := &Declared{Kind: block.Type, schema: t.Schema(), block: block, of: of}
+	v, more := evaluate(block, d.schema, settings)
+	if diags.Append(more); diags.HasErrors() {
+		return nil, diags
+	}
+	d.hash = hash(d.Kind, of, v)
 	attrs := v.AsValueMap()
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		a := d.schema.Attributes[name]
@@ -129,20 +131,22 @@ func (o Opener) Declared(d *Declared, prog *program.Program) (*Backend, *workdir
 	}
 	if diags.HasErrors() {
 		// All that is wrong is reported at once, such as a missing bucket and a missing region.
-		_, more := o.Open(d.Kind, d.Config, prog)
+		_, more := o.open(d.Kind, d.of, d.Config, prog)
 		more = slices.DeleteFunc(more, func(one diag.Diagnostic) bool {
 			return len(one.Path) == 0 || missing[value.PathName(one.Path)]
 		})
 		locate(more, d.block)
 		return nil, nil, append(diags, more...)
 	}
-	b, diags := o.Open(d.Kind, d.Config, prog)
+	b, diags := o.open(d.Kind, d.of, d.Config, prog)
 	locate(diags, d.block)
 	if b == nil || diags.HasErrors() {
 		return nil, nil, diags
 	}
 	record, err := workdir.NewBackend(d.Kind, d.Config, d.hash)
-	if err != nil {
+	if err == nil {
+		record.Store = d.of
+	} else {
 		diags.Add(diag.Unwritable.As("Failed to record the backend").New(diag.Error, "%s.", err))
 	}
 	return b, record, diags
@@ -153,7 +157,7 @@ func (o Opener) Before(have *workdir.Backend) (*Backend, diag.List) {
 	if have == nil {
 		return o.Local(nil), nil
 	}
-	if _, err := o.Types.Find(have.Type); err != nil {
+	if _, err := o.Types.Find(have.Type); err != nil && have.Store == nil {
 		return nil, diag.UnknownBackend.List("The backend that was initialized before can't be opened: %s Use -reconfigure to go on without its states.", err)
 	}
 	return o.recorded(*have, nil, "Failed to read the record of the backend", "%s. Use -reconfigure to go on without its states.")
@@ -172,26 +176,30 @@ func (o Opener) Initialized(prog *program.Program, r *workdir.Backend, settings 
 		return nil, o.initRequired(prog.Backend, "Initial configuration of the requested backend %q", prog.Backend.Type)
 	case r.Type != prog.Backend.Type:
 		return nil, o.initRequired(prog.Backend, "Backend type changed from %q to %q", r.Type, prog.Backend.Type)
+	case (r.Store == nil) != (prog.Backend.Store == nil):
+		return nil, o.initRequired(prog.Backend, "Only one of the configured and the previous %q is a state store of a provider", r.Type)
+	case r.Store != nil && r.Store.Source != prog.Backend.Store.Provider.String():
+		return nil, o.initRequired(prog.Backend, "Provider of the state store changed from %s to %s", r.Store.Source, prog.Backend.Store.Provider)
 	}
-	t, err := o.Types.Find(r.Type)
-	if err != nil {
-		return nil, diag.UnknownBackend.List("%s", err)
+	t, of, diags := o.findBlock(prog.Backend)
+	if diags.HasErrors() {
+		return nil, diags
 	}
 	recorded, err := r.Value(t.Schema().ImpliedType())
 	if err != nil {
 		return nil, o.initRequired(prog.Backend, "The recorded configuration of the backend can't be read: %s", err)
 	}
-	block, diags := settings(prog.Backend.Config, optional(t.Schema()))
+	block, diags := evaluate(prog.Backend, t.Schema(), settings)
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	// Anything that only the record has is from the command line, as long as the block is the
 	// one that it was said for.
 	changed := differing(block, recorded)
-	if workdir.Hash(r.Type, block) != r.Hash && len(changed) > 0 {
+	if hash(r.Type, of, block) != r.Hash && len(changed) > 0 {
 		return nil, o.initRequired(prog.Backend, "Backend configuration block has changed: %s", strings.Join(changed, ", "))
 	}
-	b, more := o.Open(r.Type, recorded, prog)
+	b, more := o.open(r.Type, of, recorded, prog)
 	locate(more, prog.Backend)
 	diags.Append(more)
 	return b, diags

@@ -27,6 +27,8 @@ type Backend struct {
 	storage.Backend
 	Kind   string
 	Config cty.Value
+	// Store is the provider of a state store, nil for other backends.
+	Store *workdir.StateStore
 	// Requires says which providers the configuration asks for by address; nil
 	// where that isn't known.
 	Requires func(addr.Provider) bool
@@ -35,7 +37,12 @@ type Backend struct {
 }
 
 // Describe names the backend in messages.
-func (b *Backend) Describe() string { return "the state in the " + b.Kind + " backend" }
+func (b *Backend) Describe() string {
+	if b.Store != nil {
+		return "the state in the state store " + b.Kind
+	}
+	return "the state in the " + b.Kind + " backend"
+}
 
 // WithFiles is the backend with files that the command line names, if it has any.
 func (b *Backend) WithFiles(o storage.Override) storage.Backend {
@@ -121,32 +128,47 @@ type Opener struct {
 	Cloud   string // the host of cloud blocks without one
 	Program string // the name in messages
 	Types   storage.Registry
+	// Stores finds a type of state store of the provider with an address.
+	Stores func(source, typ string) (*StoreType, diag.List)
 }
 
 // Open makes a backend from its whole configuration. The program may be nil.
 func (o Opener) Open(kind string, config cty.Value, prog *program.Program) (*Backend, diag.List) {
-	opened, diags := o.Types.New(kind, config, storage.Env{Dir: o.Dir, Getenv: o.Getenv, Disk: o.Disk, Hosts: o.Hosts, CloudHost: o.Cloud})
+	return o.open(kind, nil, config, prog)
+}
+
+// open is Open for state stores too, which have a provider.
+func (o Opener) open(kind string, of *workdir.StateStore, config cty.Value, prog *program.Program) (*Backend, diag.List) {
+	t, diags := o.find(kind, of)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	return &Backend{Backend: opened, Kind: kind, Config: config, Requires: RequiredBy(prog)}, diags
+	opened, more := t.New(config, storage.Env{Dir: o.Dir, Getenv: o.Getenv, Disk: o.Disk, Hosts: o.Hosts, CloudHost: o.Cloud})
+	if diags.Append(more); diags.HasErrors() {
+		return nil, diags
+	}
+	return &Backend{Backend: opened, Kind: kind, Config: config, Store: of, Requires: RequiredBy(prog)}, diags
 }
 
-// Recorded opens a backend from the record in a saved plan.
+// Recorded opens a backend from the record in a saved plan. The program is that of the plan.
 func (o Opener) Recorded(kind string, config json.RawMessage, prog *program.Program) (*Backend, diag.List) {
-	return o.recorded(workdir.Backend{Type: kind, Config: config}, prog, "Failed to read the plan's backend", "%s.")
+	r := workdir.Backend{Type: kind, Config: config}
+	if prog != nil && prog.Backend != nil && prog.Backend.Store != nil && prog.Backend.Type == kind {
+		r.Store = &workdir.StateStore{Name: prog.Backend.Store.Name, Source: prog.Backend.Store.Provider.String()}
+	}
+	return o.recorded(r, prog, "Failed to read the plan's backend", "%s.")
 }
 
 func (o Opener) recorded(record workdir.Backend, prog *program.Program, summary, format string) (*Backend, diag.List) {
-	t, err := o.Types.Find(record.Type)
-	if err != nil {
-		return nil, diag.UnknownBackend.List("%s", err)
+	t, diags := o.find(record.Type, record.Store)
+	if diags.HasErrors() {
+		return nil, diags
 	}
 	config, err := record.Value(t.Schema().ImpliedType())
 	if err != nil {
 		return nil, diag.BadBackend.As(summary).List(format, err)
 	}
-	return o.Open(record.Type, config, prog)
+	return o.open(record.Type, record.Store, config, prog)
 }
 
 // SameRecord compares records by what they say. Those of other programs and releases lack
@@ -155,8 +177,11 @@ func (o Opener) SameRecord(a, b *workdir.Backend) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	t, err := o.Types.Find(a.Type)
-	if err != nil || a.Type != b.Type {
+	if a.Type != b.Type || (a.Store == nil) != (b.Store == nil) || a.Store != nil && (a.Store.Source != b.Store.Source || a.Store.Version != b.Store.Version || a.Store.Supply != b.Store.Supply) {
+		return false
+	}
+	t, diags := o.find(a.Type, a.Store)
+	if diags.HasErrors() {
 		return false
 	}
 	x, err1 := a.Value(t.Schema().ImpliedType())

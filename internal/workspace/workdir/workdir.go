@@ -87,6 +87,17 @@ type Backend struct {
 	// Hash is that of the configuration in the files only, see Hash: init is needed again when
 	// it changed.
 	Hash uint64
+	// Store is set where the backend is a state store of a provider.
+	Store *StateStore
+}
+
+// A StateStore is the provider of a state store, which has its states. Its configuration is the
+// block "provider" of Backend.Config.
+type StateStore struct {
+	Name    string // in required_providers; records don't have it
+	Source  string
+	Version string // empty for providers that weir doesn't install
+	Supply  string // where the provider comes from, as records say it
 }
 
 // Hash is the number by which changes of a backend block are noticed, the
@@ -96,13 +107,23 @@ func Hash(typ string, config cty.Value) uint64 {
 	return uint64(cty.TupleVal([]cty.Value{cty.StringVal(typ), config}).Hash()) // #nosec G115 -- any 64 bits
 }
 
+// HashStore is Hash for a state_store block, by Terraform's rule.
+func HashStore(typ string, config cty.Value, s StateStore) uint64 {
+	values := config.AsValueMap()
+	of := values["provider"]
+	delete(values, "provider")
+	return uint64(cty.TupleVal([]cty.Value{ // #nosec G115 -- any 64 bits
+		cty.StringVal(typ), cty.ObjectVal(values), cty.StringVal(s.Source), cty.StringVal(s.Version), cty.StringVal(s.Name), of,
+	}).Hash())
+}
+
 // NewBackend makes a record. hash is what Hash says of the block in the files.
 func NewBackend(typ string, config cty.Value, hash uint64) (*Backend, error) {
 	text, err := ctyjson.Marshal(config, config.Type())
 	if err != nil {
 		return nil, fmt.Errorf("the configuration of backend %q can't be saved: %w", typ, err)
 	}
-	return &Backend{typ, text, hash}, nil
+	return &Backend{Type: typ, Config: text, Hash: hash}, nil
 }
 
 // Value is the recorded configuration in the type of the backend's schema.
@@ -118,6 +139,52 @@ func (b *Backend) Value(ty cty.Type) (cty.Value, error) {
 type record struct {
 	Version int            `json:"version"`
 	Backend *backendRecord `json:"backend,omitempty"`
+	Store   *storeRecord   `json:"state_store,omitempty"`
+}
+
+type storeRecord struct {
+	Type     string          `json:"type"`
+	Provider storeProvider   `json:"provider"`
+	Config   json.RawMessage `json:"config"`
+	Hash     uint64          `json:"hash"`
+	Supply   string          `json:"provider_supply_mode"`
+}
+
+type storeProvider struct {
+	Version *string         `json:"version"`
+	Source  string          `json:"source"`
+	Config  json.RawMessage `json:"config"`
+}
+
+// backend is the record of a state store with the configuration of its provider as a part of its
+// own.
+func (r *storeRecord) backend() (*Backend, error) {
+	var config map[string]json.RawMessage
+	if err := json.Unmarshal(r.Config, &config); err != nil || config == nil {
+		return nil, fmt.Errorf("its configuration is no object")
+	}
+	config["provider"] = r.Provider.Config
+	all, err := json.Marshal(config)
+	s := &StateStore{Source: r.Provider.Source, Supply: r.Supply}
+	if r.Provider.Version != nil {
+		s.Version = *r.Provider.Version
+	}
+	return &Backend{Type: r.Type, Config: all, Hash: r.Hash, Store: s}, err
+}
+
+func newStoreRecord(b *Backend) (*storeRecord, error) {
+	var config map[string]json.RawMessage
+	if err := json.Unmarshal(b.Config, &config); err != nil {
+		return nil, err
+	}
+	r := &storeRecord{Type: b.Type, Provider: storeProvider{Source: b.Store.Source, Config: config["provider"]}, Hash: b.Hash, Supply: b.Store.Supply}
+	if b.Store.Version != "" {
+		r.Provider.Version = &b.Store.Version
+	}
+	delete(config, "provider")
+	var err error
+	r.Config, err = json.Marshal(config)
+	return r, err
 }
 
 type backendRecord struct {
@@ -150,19 +217,29 @@ func (d Dir) Backend() (*Backend, error) {
 	default:
 		return nil, fmt.Errorf("the record of the backend in %s has version %d, which is not supported; remove the file and run init again", path, r.Version)
 	}
+	if r.Store != nil {
+		b, err := r.Store.backend()
+		if err != nil {
+			return nil, fmt.Errorf("the record of the state store in %s can't be read: %w; remove the file and run init again", path, err)
+		}
+		return b, nil
+	}
 	if r.record.Backend == nil || r.record.Backend.Type == "" {
 		return nil, nil
 	}
-	b := Backend(*r.record.Backend)
-	return &b, nil
+	return &Backend{Type: r.record.Backend.Type, Config: r.record.Backend.Config, Hash: r.record.Backend.Hash}, nil
 }
 
 // SetBackend records the configured backend; nil is none.
 func (d Dir) SetBackend(b *Backend) error {
 	r := record{Version: recordVersion}
-	if b != nil {
-		saved := backendRecord(*b)
-		r.Backend = &saved
+	if b != nil && b.Store != nil {
+		var err error
+		if r.Store, err = newStoreRecord(b); err != nil {
+			return err
+		}
+	} else if b != nil {
+		r.Backend = &backendRecord{b.Type, b.Config, b.Hash}
 	} else if _, err := os.Stat(filepath.Join(d.data, d.record)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

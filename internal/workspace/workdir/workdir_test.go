@@ -89,6 +89,56 @@ func TestBackend(t *testing.T) {
 	}
 }
 
+// TestStateStore writes the record of a state store, in the form that Terraform 1.17-dev reads.
+func TestStateStore(t *testing.T) {
+	d := Open(t.TempDir(), "")
+	config := cty.ObjectVal(map[string]cty.Value{
+		"bucket":   cty.StringVal("b"),
+		"provider": cty.ObjectVal(map[string]cty.Value{"region": cty.StringVal("eu")}),
+	})
+	of := StateStore{Name: "x", Source: "registry.terraform.io/x/x", Version: "1.2.3", Supply: "managed_by_terraform"}
+	b, err := NewBackend("x_bucket", config, HashStore("x_bucket", config, of))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Store = &of
+	if err := d.SetBackend(b); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(d.Data(), "terraform.tfstate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"state_store": {`, `"type": "x_bucket"`, `"version": "1.2.3"`, `"source": "registry.terraform.io/x/x"`, `"provider_supply_mode": "managed_by_terraform"`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	back, err := d.Backend()
+	if err != nil || back.Store == nil || back.Hash != b.Hash || back.Type != "x_bucket" {
+		t.Fatalf("%+v %v", back, err)
+	}
+	of.Name = "" // no record has it
+	if *back.Store != of {
+		t.Errorf("got %+v", back.Store)
+	}
+	if v, err := back.Value(config.Type()); err != nil || !v.RawEquals(config) {
+		t.Errorf("%v %v", v, err)
+	}
+	hashes := map[uint64]bool{b.Hash: true}
+	for _, other := range []StateStore{{"y", of.Source, of.Version, ""}, {"x", "y/y", of.Version, ""}, {"x", of.Source, "2.0.0", ""}} {
+		hashes[HashStore("x_bucket", config, other)] = true
+	}
+	if hashes[HashStore("x_other", config, of)] = true; len(hashes) != 5 {
+		t.Errorf("%d hashes of five configurations", len(hashes))
+	}
+
+	put(t, filepath.Join(d.Data(), "terraform.tfstate"), `{"version":3,"state_store":{"type":"x_bucket","provider":{"version":null,"source":"a/b/c","config":{}},"config":null,"hash":1,"provider_supply_mode":"reattached"}}`)
+	if b, err := d.Backend(); err == nil || !strings.Contains(err.Error(), "run init again") {
+		t.Errorf("%v %v", b, err)
+	}
+}
+
 func TestBadBackend(t *testing.T) {
 	for _, tt := range []struct{ dataDir, text, want string }{
 		{"", "", ""},

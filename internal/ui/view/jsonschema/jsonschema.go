@@ -30,6 +30,7 @@ type declared struct {
 	Identities  map[string]*identity  `json:"resource_identity_schemas,omitempty"`
 	Lists       map[string]*versioned `json:"list_resource_schemas,omitempty"`
 	Actions     map[string]*versioned `json:"action_schemas,omitempty"`
+	StateStores map[string]*versioned `json:"state_store_schemas,omitempty"`
 }
 
 type versioned struct {
@@ -120,6 +121,7 @@ func declare(s *provider.Schemas) *declared {
 		Identities:  map[string]*identity{},
 		Lists:       versions(s.Lists),
 		Actions:     versions(s.Actions),
+		StateStores: versions(s.StateStores),
 	}
 	if s.Provider != nil {
 		d.Provider = version(s.Provider)
