@@ -115,6 +115,7 @@ lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modul
 	cd test/cloud && go vet ./...
 	cd test/acceptance && go vet ./...
 	cd test/backends && go vet ./...
+	cd test/tools/terratest && go vet ./...
 	cd temporal && go vet ./access ./depot ./flow ./rounds ./work # the others compile Temporal's server: make durable
 	go test -count=1 ./internal/testing/lint
 	cd tools/release && go vet . && go test .
@@ -130,6 +131,7 @@ lint: $(STATICCHECK) $(GOSEC) ## formatting, vet, staticcheck, gosec, tidy modul
 	cd test/cloud && go mod tidy -diff
 	cd test/acceptance && go mod tidy -diff
 	cd test/backends && go mod tidy -diff
+	cd test/tools/terratest && go mod tidy -diff
 	cd temporal && go mod tidy -diff
 	cd tools && go mod tidy -diff
 	cd tools/collector && go mod tidy -diff
