@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/promise"
@@ -45,6 +47,11 @@ type Options struct {
 	// Choose picks the next step, as an index, among those that could run:
 	// then one step runs at a time. nil lets all run that can.
 	Choose func(ready []execgraph.ID) int
+	// Output, unless nil, is given each root output as soon as no step changes it any more, nil for none.
+	Output func(name string, o *state.Output)
+	// Upstream, unless nil, is asked before a postponed data source is read. It returns what another apply
+	// of this run has for the instance, and NilVal for one that is read as usual.
+	Upstream func(i *eval.Instance, p addr.Provider, config cty.Value) cty.Value
 	// ShowSensitive: what provisioners print is reported as well where their configuration is
 	// sensitive.
 	ShowSensitive bool

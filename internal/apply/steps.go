@@ -399,6 +399,11 @@ func (r *run) readData(t *promise.Task, s *step, out *outcome) {
 			asked = true
 			r.tell(event.Event{Kind: event.ApplyStart, Step: s.id, Addr: *s.Object, Action: plan.Read})
 		}
+		if r.Upstream != nil {
+			if v = r.Upstream(op.Instance, op.Conn.Addr.Provider, config.Value); v != cty.NilVal {
+				return nil
+			}
+		}
 		v, _, diags = op.Subject.ReadData(ctx, config.Value)
 		return diags
 	})
@@ -476,11 +481,15 @@ func (r *run) output(t *promise.Task, s *step) {
 	}
 	sensitive := o.Sensitive || r.Tree.Program.Stack && value.IsSensitive(v)
 	v, _ = v.UnmarkDeep()
-	switch {
-	case v.IsNull():
-		t.Report(r.working.output(s.Name, nil)...)
-	case v.IsWhollyKnown():
-		t.Report(r.working.output(s.Name, &state.Output{Value: v, Sensitive: sensitive, Deprecated: o.Deprecated})...)
+	var out *state.Output // null is none
+	if !v.IsNull() {
+		if !v.IsWhollyKnown() {
+			return
+		}
+		out = &state.Output{Value: v, Sensitive: sensitive, Deprecated: o.Deprecated}
+	}
+	if t.Report(r.working.output(s.Name, out)...) && r.Output != nil {
+		r.Output(s.Name, out)
 	}
 }
 

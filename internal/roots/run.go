@@ -2,10 +2,12 @@ package roots
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/addr"
@@ -13,6 +15,7 @@ import (
 	"weir.dev/weir/internal/core/value"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/eval"
+	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/provider/builtin"
 	"weir.dev/weir/internal/state"
@@ -44,6 +47,15 @@ type task struct {
 	applied        bool       // the state has what was planned
 	done           bool       // it has ended well
 	shown          chan struct{}
+
+	// reads are the outputs of upstream roots that planning has asked for, by the address of the data
+	// source.
+	reads map[string][]string
+	// started: an apply has started. Outputs has what it has resulted in so far, and news is closed when
+	// that becomes more. An apply that defers changes doesn't add to it.
+	started bool
+	outputs map[string]*state.Output
+	news    chan struct{}
 }
 
 // NewRun prepares work on roots, which are in the order of their edges. With destroys the
@@ -51,7 +63,7 @@ type task struct {
 func NewRun(e *Estate, list []*Root, destroys bool) *Run {
 	r := &Run{estate: e, list: list, tasks: map[*Root]*task{}, places: make(chan struct{}, atOnce), destroys: destroys}
 	for _, root := range list {
-		r.tasks[root] = &task{planned: make(chan struct{}), ended: make(chan struct{}), shown: make(chan struct{})}
+		r.tasks[root] = &task{planned: make(chan struct{}), ended: make(chan struct{}), shown: make(chan struct{}), reads: map[string][]string{}, outputs: map[string]*state.Output{}, news: make(chan struct{})}
 	}
 	return r
 }
@@ -99,33 +111,150 @@ func (r *Run) Subject(root *Root, d *workspace.Directory) workspace.Subject {
 		}
 		return create(ctx, w, o)
 	}
+	s.Apply = func(p *plan.Plan, o *engine.ApplyOptions) {
+		r.mu.Lock()
+		r.tasks[root].started = true
+		r.mu.Unlock()
+		if len(p.Deferred) == 0 {
+			o.Output = func(name string, out *state.Output) { r.output(root, name, out) }
+		}
+		o.Upstream = func(i *eval.Instance, p addr.Provider, config cty.Value) cty.Value {
+			if to := r.readBy(root, i, p, config); to != nil {
+				return r.final(to, config)
+			}
+			return cty.NilVal
+		}
+	}
 	return s
+}
+
+// readBy is the root of the run whose state a data source of another one reads, nil for none.
+func (r *Run) readBy(root *Root, i *eval.Instance, p addr.Provider, config cty.Value) *Root {
+	if !builtin.IsRemoteState(p, i.Addr.Name) {
+		return nil
+	}
+	at, ok := root.Reads(config)
+	if to := r.estate.Of(at); ok && r.tasks[to] != nil && to != root {
+		return to
+	}
+	return nil
+}
+
+// output notes the final value of an output of a root, nil for none.
+func (r *Run) output(root *Root, name string, out *state.Output) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.tasks[root]
+	t.outputs[name] = out
+	close(t.news)
+	t.news = make(chan struct{})
+}
+
+// final is what a data source reads of a root that is being applied: outputs that are final, and those
+// that the plan doesn't change. It is NilVal for a root whose state has what was planned.
+func (r *Run) final(of *Root, config cty.Value) cty.Value {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.tasks[of]
+	if t.applied || !t.started {
+		return cty.NilVal
+	}
+	values := map[string]cty.Value{}
+	for _, o := range t.plan.Outputs {
+		if v, _ := o.After.UnmarkDeep(); o.Action == plan.NoOp && v.IsWhollyKnown() && !v.IsNull() {
+			values[o.Name] = v
+		}
+	}
+	for name, o := range t.outputs {
+		if delete(values, name); o != nil {
+			values[name] = o.Value
+		}
+	}
+	return builtin.RemoteState(config, values)
+}
+
+// needed are the outputs of a root that the module of a data source refers to.
+func needed(i *eval.Instance, of *Root) (names []string) {
+	all := false
+	for _, d := range i.Frame.Program.Declarations() {
+		d.Parts(func(p program.Part) {
+			for _, ref := range p.References() {
+				if ref.Resource != i.Resource {
+					continue
+				}
+				name, ok := outputIn(ref.Rest)
+				if all = all || !ok; ok {
+					names = append(names, name)
+				}
+			}
+		})
+	}
+	if of.config == nil || of.config.Tree == nil || of.config.Tree.Program == nil {
+		return names
+	}
+	has := of.config.Tree.Program.OutputByName
+	if all {
+		names = slices.Collect(maps.Keys(has))
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return has[name] == nil || has[name].Ephemeral })
+}
+
+// outputIn is the output that a reference to a terraform_remote_state names. It isn't ok where that may be
+// any.
+func outputIn(rest hcl.Traversal) (name string, ok bool) {
+	if len(rest) == 0 {
+		return "", false
+	}
+	first, ok := rest[0].(hcl.TraverseAttr)
+	switch {
+	case !ok:
+		return "", false
+	case first.Name != "outputs":
+		return "", true // none of the outputs
+	case len(rest) == 1:
+		return "", false
+	}
+	switch step := rest[1].(type) {
+	case hcl.TraverseAttr:
+		return step.Name, true
+	case hcl.TraverseIndex:
+		if step.Key.Type() == cty.String && step.Key.IsKnown() && !step.Key.IsNull() {
+			return step.Key.AsString(), true
+		}
+	}
+	return "", false
 }
 
 // upstream is what a data source of a root will have when the root is applied that it reads, NilVal
 // where it can be read now.
 func (r *Run) upstream(ctx context.Context, root *Root, i *eval.Instance, p addr.Provider, config cty.Value) (cty.Value, diag.List) {
-	if !builtin.IsRemoteState(p, i.Addr.Name) {
+	to := r.readBy(root, i, p, config)
+	if to == nil {
 		return cty.NilVal, nil
 	}
-	at, ok := root.Reads(config)
-	to := r.estate.Of(at)
 	t := r.tasks[to]
-	if !ok || t == nil || to == root {
-		return cty.NilVal, nil
-	}
 	if diags := r.connect(root, to, Read{i.Addr.String(), root.seen(i.Resource.Range)}); diags.HasErrors() {
 		return cty.NilVal, diags
 	}
-	if !r.away(ctx, t.planned) {
+	awaited := t.planned
+	r.mu.Lock()
+	later := r.tasks[root].started // a later round plans for what the others have resulted in
+	r.mu.Unlock()
+	if later {
+		awaited = t.ended
+	}
+	if !r.away(ctx, awaited) {
 		return cty.NilVal, diag.Interrupted.List("Planning was interrupted before it was done.")
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.tasks[root].reads[i.Addr.String()] = needed(i, to)
 	switch {
 	case t.plan == nil:
 		return cty.NilVal, Upstream.List("The state of the root %s is read here, and that root could not be planned. Its problems are reported there.", to.Name)
-	case t.applied:
+	case later && !t.done:
+		return cty.NilVal, Upstream.List("The state of the root %s is read here, and that root could not be applied. Its problems are reported there.", to.Name)
+	case t.applied, later:
 		return cty.NilVal, nil // the state has what was planned
 	}
 	outputs, changes := planned(to.config, t.plan)
@@ -296,19 +425,56 @@ func (r *Run) before(root *Root) (list []*Root) {
 	return list
 }
 
-// Await waits until the roots are applied that come before one. It returns those that weren't.
+// Await waits until a root can be applied: the outputs of upstream roots are final that it refers to, and
+// the roots are applied that come before it for another reason. It returns those that weren't.
 func (r *Run) Await(ctx context.Context, root *Root) (failed []string) {
 	for _, other := range r.before(root) {
-		t := r.tasks[other]
-		went := r.away(ctx, t.ended)
-		r.mu.Lock()
-		if !went || !t.done {
+		if !r.await(ctx, other, r.wanted(root, other)) {
 			failed = append(failed, other.Name)
 		}
-		r.mu.Unlock()
 	}
 	slices.Sort(failed)
 	return failed
+}
+
+// wanted are the outputs of an upstream root that have to be final before a root is applied; nil stands
+// for all that it does.
+func (r *Run) wanted(root, of *Root) []string {
+	if r.destroys {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := []string{}
+	for _, e := range root.Upstream {
+		if e.To != of {
+			continue
+		}
+		reads, ok := r.tasks[root].reads[e.Address]
+		if !ok {
+			return nil
+		}
+		names = append(names, reads...)
+	}
+	return names
+}
+
+// await waits until the outputs of a root are final, or it has ended. It reports whether they are.
+func (r *Run) await(ctx context.Context, of *Root, outputs []string) bool {
+	t := r.tasks[of]
+	for {
+		r.mu.Lock()
+		ended, news := isClosed(t.ended), t.news
+		final := outputs != nil && !slices.ContainsFunc(outputs, func(name string) bool { _, ok := t.outputs[name]; return !ok })
+		done := final && t.started || ended && t.done
+		r.mu.Unlock()
+		if done || ended {
+			return done
+		}
+		if !r.away(ctx, news) {
+			return false
+		}
+	}
 }
 
 // Applied notes that a plan of a root was applied as a whole.
@@ -326,6 +492,8 @@ func (r *Run) End(root *Root, done bool) {
 	t := r.tasks[root]
 	t.done = done
 	close(t.ended)
+	close(t.news)
+	t.news = make(chan struct{})
 	r.mu.Unlock()
 	<-r.places
 }

@@ -55,6 +55,9 @@ func (w *Work) Apply(ctx context.Context, p *plan.Plan, found diag.List, l Limit
 	if recorder != nil {
 		o.Journal = recorder
 	}
+	if w.subject.Apply != nil {
+		w.subject.Apply(p, &o)
+	}
 	planinputs.ForgetLooks(p, w.State.Session)
 	result, diags := engine.Apply(ctx, w.Config, p, o)
 	diags.Append(w.State.Keep(saving, recorder, result))

@@ -79,6 +79,8 @@ type Subject struct {
 	Check func(*lockedstate.Session) diag.List
 	// Plan makes the plan.
 	Plan func(context.Context, *Work, engine.PlanOptions) (*plan.Plan, diag.List)
+	// Apply adds to the options of an apply; nil adds nothing.
+	Apply func(*plan.Plan, *engine.ApplyOptions)
 }
 
 // Configuration is that of the directory with the state of its workspace, or what the
