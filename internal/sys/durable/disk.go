@@ -69,7 +69,7 @@ func (d *Disk) OpenFile(name string, flag int, mode fs.FileMode) (*File, error) 
 	if err := d.before(Change{Kind: Open, Path: name, Made: made}); err != nil {
 		return nil, err
 	}
-	return d.opened(os.OpenFile(name, flag, mode))
+	return d.opened(openFile(name, flag, mode))
 }
 
 // CreateTemp makes a file with a name that nothing has yet, as os.CreateTemp does.
@@ -77,7 +77,7 @@ func (d *Disk) CreateTemp(folder, pattern string) (*File, error) {
 	if err := d.before(Change{Kind: Open, Path: filepath.Join(folder, pattern), Made: true}); err != nil {
 		return nil, err
 	}
-	return d.opened(os.CreateTemp(folder, pattern))
+	return d.opened(createTemp(folder, pattern))
 }
 
 func (d *Disk) opened(file *os.File, err error) (*File, error) {
@@ -141,7 +141,7 @@ func (d *Disk) Move(from, to string) error {
 	if err := d.before(Change{Kind: Move, Path: from, To: to}); err != nil {
 		return err
 	}
-	return os.Rename(from, to)
+	return rename(from, to)
 }
 
 // Rename puts a file in the place of another, and that on the disk. After an error of the last

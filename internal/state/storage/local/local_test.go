@@ -20,6 +20,7 @@ import (
 
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/storagetest"
+	"weir.dev/weir/internal/sys/durable"
 )
 
 func config(path, dir string) cty.Value {
@@ -585,6 +586,32 @@ func TestJournalPath(t *testing.T) {
 		}
 		if got := filepath.ToSlash(b.JournalPath("default")); got != want {
 			t.Errorf("in %s: %s, want %s", dir, got, want)
+		}
+	}
+}
+
+// TestRestore: a state that a killed run was overwriting gets the complete copy beside it. A
+// complete state, and one that is damaged otherwise, stay as they are.
+func TestRestore(t *testing.T) {
+	for _, test := range []struct{ state, beside, want string }{
+		{`{"serial": 2, "resour`, `{"serial": 2}`, `{"serial": 2}`},
+		{`{"serial": 1}`, `{"serial": 2}`, `{"serial": 1}`},
+		{`{"serial": 1`, `{"serial"`, `{"serial": 1`},
+		{`{"serial": 1`, "", `{"serial": 1`},
+	} {
+		path := filepath.Join(t.TempDir(), "terraform.tfstate")
+		put(t, path, test.state)
+		if test.beside != "" {
+			put(t, filepath.Join(filepath.Dir(path), tempPrefix(path)+"1"+tempSuffix), test.beside)
+		}
+		file, err := (*durable.Disk)(nil).OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = restore(path, file)
+		file.Close()
+		if got, readErr := os.ReadFile(path); err != nil || readErr != nil || string(got) != test.want {
+			t.Errorf("%s beside %s became %s (%v)", test.state, test.beside, got, errors.Join(err, readErr))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"weir.dev/weir/internal/sys/durable"
 	"weir.dev/weir/internal/sys/failpoint"
+	"weir.dev/weir/internal/sys/readlimit"
 )
 
 // follow returns where a path leads, following symbolic links also when
@@ -53,20 +55,21 @@ func tempPrefix(path string) string {
 	return "." + strings.TrimPrefix(filepath.Base(path), ".") + "."
 }
 
-// removeTemps removes what crashed runs left beside a file. The caller holds
-// the lock.
-func removeTemps(disk *durable.Disk, path string) {
+// temps are the files that runs have left beside a file which were killed. The caller holds the
+// lock.
+func temps(path string) (list []string) {
 	folder := filepath.Dir(path)
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return
+		return nil
 	}
 	for _, e := range entries {
 		name := e.Name()
 		if strings.HasPrefix(name, tempPrefix(path)) && (strings.HasSuffix(name, tempSuffix) || strings.HasSuffix(name, keepSuffix) || strings.HasSuffix(name, infoSuffix)) {
-			_ = disk.Remove(filepath.Join(folder, name))
+			list = append(list, filepath.Join(folder, name))
 		}
 	}
+	return list
 }
 
 // writeTemp writes a complete file beside path, safely on disk.
@@ -111,13 +114,8 @@ func (s *Store) replace(path string, content []byte) error {
 		return err
 	}
 	failpoint.At("state: beside")
-	if runtime.GOOS == "windows" && s.held != nil {
-		// A locked file can't be replaced there. The complete copy is beside
-		// it until it is written.
-		err := overwrite(s.held.file, content)
-		temp.Close()
-		_ = s.disk.Remove(temp.Name())
-		return err
+	if runtime.GOOS == "windows" {
+		return s.replaceClosed(temp, path, content)
 	}
 
 	old := s.openOld(path)
@@ -167,6 +165,38 @@ func (s *Store) replace(path string, content []byte) error {
 	s.closeOld(old)
 	temp.Close()
 	return nil
+}
+
+// replaceClosed is the rest of replace where a file that is open can't be replaced. A locked
+// state is overwritten, and the complete copy is beside it until then, for restore.
+func (s *Store) replaceClosed(temp *durable.File, path string, content []byte) error {
+	temp.Close()
+	if s.held == nil {
+		err := s.disk.Move(temp.Name(), path)
+		if err != nil {
+			_ = s.disk.Remove(temp.Name())
+		}
+		return err
+	}
+	err := overwrite(s.held.file, content)
+	if err == nil {
+		_ = s.disk.Remove(temp.Name())
+	}
+	return err
+}
+
+// restore completes a state that a killed run was overwriting.
+func restore(path string, state *durable.File) error {
+	old, err := (&held{file: state}).read()
+	if err != nil || json.Valid(old) {
+		return err
+	}
+	for _, name := range temps(path) {
+		if content, err := readlimit.File(name); err == nil && json.Valid(content) {
+			return overwrite(state, content)
+		}
+	}
+	return nil // whoever reads it finds the damage
 }
 
 // openOld opens the file that is replaced, nil without one, or when it isn't the one that we

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -271,7 +272,7 @@ func (s *Store) saveBackup(statePath string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	defer temp.Close()
+	temp.Close()
 	if err := s.disk.Rename(temp.Name(), path); err != nil {
 		_ = s.disk.Remove(temp.Name())
 		return err
@@ -308,7 +309,15 @@ func (s *Store) Lock(_ context.Context, info storage.LockInfo) (string, error) {
 		h.release()
 		return "", fmt.Errorf("could not write lock info for %q: %w", s.shown, err)
 	}
-	removeTemps(s.disk, path)
+	if runtime.GOOS == "windows" {
+		if err := restore(path, file); err != nil {
+			h.release()
+			return "", err
+		}
+	}
+	for _, name := range temps(path) {
+		_ = s.disk.Remove(name)
+	}
 	s.held = h
 	return h.id, nil
 }
