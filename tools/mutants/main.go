@@ -2,10 +2,10 @@
 // that no test notices.
 //
 // All changes are in one build. Each is behind a switch, so the packages and their test
-// binaries are compiled once. A first round runs every test by itself and records which
-// changes it reaches; then each change meets only the tests that reach it, those of its own
-// package first, until one fails. A survivor is a test that is missing, or a change without
-// a difference. docs/proofs/mutants.txt has the reasons of the second kind.
+// binaries are compiled once. A first round runs every test and conformance case by itself, and
+// records which changes it reaches; then each change meets only the tests that reach it, those
+// of its own package first, until one fails. A survivor is a test that is missing, or a change
+// without a difference. docs/proofs/mutants.txt has the reasons of the second kind.
 package main
 
 import (
@@ -208,8 +208,45 @@ func (o *options) overlay(list []*site) (string, error) {
 	return name, os.WriteFile(name, out, 0o600)
 }
 
-// A binary is the tests of one package.
-type binary struct{ path, dir, pkg string }
+// A binary is the tests of one package, or the program that conformance cases run.
+type binary struct {
+	path, dir string
+	runner    string // of the cases; empty for a package
+}
+
+// command runs tests by their names.
+func (b binary) command(program string, names []string, limit time.Duration) *exec.Cmd {
+	pattern := "^(" + strings.Join(names, "|") + ")$"
+	if b.runner == "" {
+		return exec.Command(program, "-test.run", pattern, "-test.count=1", "-test.failfast", "-test.timeout", limit.String())
+	}
+	cmd := exec.Command(b.runner, "-run", pattern, "-p", "1", "-timeout", limit.String(), "-sim", filepath.Join(filepath.Dir(b.runner), "simcloud"))
+	cmd.Env = append(os.Environ(), "IAC_BIN="+program)
+	return cmd
+}
+
+// names lists the tests.
+func (b binary) names() (list []string, err error) {
+	if b.runner != "" {
+		cases, err := filepath.Glob(filepath.Join(b.dir, "cases", "*", "*.txtar"))
+		for _, path := range cases {
+			list = append(list, filepath.Base(filepath.Dir(path))+"/"+strings.TrimSuffix(filepath.Base(path), ".txtar"))
+		}
+		return list, err
+	}
+	cmd := exec.Command(b.path, "-test.list", "^Test")
+	cmd.Dir = b.dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", b.dir, err, out)
+	}
+	for name := range strings.FieldsSeq(string(out)) {
+		if strings.HasPrefix(name, "Test") {
+			list = append(list, name)
+		}
+	}
+	return list, nil
+}
 
 var refused = regexp.MustCompile(`(?m)^(?:vet: )?([^\s:]+\.go):(\d+):\d+: `)
 
@@ -241,6 +278,11 @@ func (o *options) build(list *[]*site) ([]binary, error) {
 		out, err := cmd.CombinedOutput()
 		if err == nil {
 			binaries, err := found(kept)
+			if wanted, _ := regexp.MatchString(o.tests, "conformance"); wanted && err == nil {
+				var cases binary
+				cases, err = o.cases(name)
+				binaries = append(binaries, cases)
+			}
 			fmt.Printf("%d test binaries in %.0f s\n", len(binaries), time.Since(start).Seconds())
 			return binaries, err
 		}
@@ -256,6 +298,29 @@ func (o *options) build(list *[]*site) ([]binary, error) {
 		fmt.Printf("%d changes don't compile\n", before-len(*list))
 	}
 	return nil, errors.New("the changed source doesn't compile after six attempts")
+}
+
+// cases builds what the conformance cases need.
+func (o *options) cases(overlay string) (binary, error) {
+	b := binary{
+		path: filepath.Join(o.dir, "conformance", "weir"), dir: filepath.Join(o.root, "test", "conformance"),
+		runner: filepath.Join(o.dir, "conformance", "run"),
+	}
+	for _, build := range []struct {
+		dir  string
+		args []string
+	}{
+		{o.root, []string{"-overlay", overlay, "-o", b.path, "./cmd/weir"}},
+		{b.dir, []string{"-o", b.runner, "."}},
+		{filepath.Join(b.dir, "simcloud"), []string{"-o", filepath.Join(o.dir, "conformance", "simcloud"), "."}},
+	} {
+		cmd := exec.Command("go", append([]string{"build"}, build.args...)...)
+		cmd.Dir = build.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return b, fmt.Errorf("%s: %w: %s", build.dir, err, out)
+		}
+	}
+	return b, nil
 }
 
 // skipped are packages whose tests measure, read the source, or draw so many histories that
@@ -367,7 +432,7 @@ func (o *options) place(worker int, b binary) (program, active string, err error
 }
 
 // start runs tests of a binary with a change, or records what they reach.
-func (o *options) start(worker int, b binary, state string, limit time.Duration, args ...string) (out []byte, took time.Duration, err error) {
+func (o *options) start(worker int, b binary, state string, limit time.Duration, names ...string) (out []byte, took time.Duration, err error) {
 	program, active, err := o.place(worker, b)
 	if err != nil {
 		return nil, 0, err
@@ -376,7 +441,7 @@ func (o *options) start(worker int, b binary, state string, limit time.Duration,
 		return nil, 0, err
 	}
 	begin := time.Now()
-	cmd := exec.Command(program, append(args, "-test.timeout", limit.String())...)
+	cmd := b.command(program, names, limit)
 	cmd.Dir = b.dir
 	cmd.WaitDelay = time.Second
 	timer := time.AfterFunc(limit+5*time.Second, func() { _ = cmd.Process.Kill() })
@@ -390,14 +455,12 @@ func (o *options) record(binaries []binary, n int) ([]*test, error) {
 	begin := time.Now()
 	var tests []*test
 	for _, b := range binaries {
-		out, _, err := o.start(0, b, "", time.Minute, "-test.list", "^Test")
+		names, err := b.names()
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w: %s", b.dir, err, out)
+			return nil, err
 		}
-		for name := range strings.FieldsSeq(string(out)) {
-			if strings.HasPrefix(name, "Test") {
-				tests = append(tests, &test{binary: b, name: name})
-			}
+		for _, name := range names {
+			tests = append(tests, &test{binary: b, name: name})
 		}
 	}
 	var failed sync.Map
@@ -405,7 +468,7 @@ func (o *options) record(binaries []binary, n int) ([]*test, error) {
 		t := tests[i]
 		log := filepath.Join(o.dir, "reached"+strconv.Itoa(worker))
 		_ = os.Remove(log)
-		out, took, err := o.start(worker, t.binary, log, 4*time.Minute, "-test.run", "^"+t.name+"$", "-test.count=1")
+		out, took, err := o.start(worker, t.binary, log, 4*time.Minute, t.name)
 		t.took = took
 		if err != nil {
 			failed.Store(t, fmt.Sprintf("%s %s fails without a change: %s", t.dir, t.name, lastLines(out)))
@@ -490,7 +553,7 @@ func (o *options) one(worker, i int, s *site, tests []*test) (r result) {
 		for _, t := range group {
 			names = append(names, t.name)
 		}
-		out, _, err := o.start(worker, group[0].binary, strconv.Itoa(i), 20*time.Second+6*usual, "-test.run", "^("+strings.Join(names, "|")+")$", "-test.count=1", "-test.failfast")
+		out, _, err := o.start(worker, group[0].binary, strconv.Itoa(i), 20*time.Second+6*usual, names...)
 		r.ran += len(group)
 		at += len(group)
 		if err != nil {
@@ -501,7 +564,7 @@ func (o *options) one(worker, i int, s *site, tests []*test) (r result) {
 	return r
 }
 
-var failing = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+var failing = regexp.MustCompile(`(?m)^(?:--- FAIL: |failed +)(\S+)`)
 
 func killer(group []*test, out []byte) string {
 	name := group[0].name

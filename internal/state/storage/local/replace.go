@@ -196,7 +196,7 @@ func restore(path string, state *durable.File) error {
 			return overwrite(state, content)
 		}
 	}
-	return nil // whoever reads it finds the damage
+	return nil // reading it finds the damage
 }
 
 // openOld opens the file that is replaced, nil without one, or when it isn't the one that we
