@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 // DefaultWorkspace is the workspace that always exists.
@@ -191,6 +192,26 @@ type Noted interface {
 	Note(ctx context.Context) ([]byte, error)
 	// SetNote replaces the note; nil removes it. The holder of the lock may do so.
 	SetNote(ctx context.Context, note []byte) error
+}
+
+// EarlierStates is how many earlier states of a workspace are kept.
+const EarlierStates = 20
+
+// A Historian is a Store that keeps earlier states, and who wrote each state, beside the state.
+type Historian interface {
+	// Earlier lists the states that were replaced, the latest first.
+	Earlier(ctx context.Context) ([]EarlierState, error)
+	ReadEarlier(ctx context.Context, serial uint64) ([]byte, error)
+	// Record keeps who wrote the state with a serial.
+	Record(ctx context.Context, serial uint64, run []byte) error
+	// Records are those of the states that are kept, the latest first.
+	Records(ctx context.Context) ([][]byte, error)
+}
+
+// An EarlierState is a state that was replaced.
+type EarlierState struct {
+	Serial uint64
+	Until  time.Time // when
 }
 
 // A Preparer is a Store that can tell before an apply whether it could save the

@@ -16,17 +16,22 @@ import (
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/edit"
-	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/sys/readlimit"
 )
 
-// keptStates is how many earlier states of a workspace are kept.
-const keptStates = 20
+// historian keeps the earlier states where that is the backend's own work.
+func (s *Session) historian() (storage.Historian, bool) {
+	h, ok := s.store.Store.(storage.Historian)
+	return h, ok
+}
 
 // historyDir is where earlier states are kept, empty where none are.
 func (s *Session) historyDir() string {
+	if _, ok := s.historian(); ok {
+		return ""
+	}
 	_, files := s.backend.Backend.(storage.Filed)
 	_, parts := s.backend.Backend.(storage.Parted)
 	if s.Files.Backup == "-" || !files && !parts && !(s.remote() && s.Seals.Encrypts()) {
@@ -57,6 +62,9 @@ func (s *Session) fileName() string {
 // runsDir is where runs that wrote a state are recorded, empty where none are. A record has
 // no values, so it is also kept for states whose earlier contents aren't.
 func (s *Session) runsDir() string {
+	if _, ok := s.historian(); ok {
+		return ""
+	}
 	if dir := s.historyDir(); dir != "" || !s.remote() || s.Files.Backup == "-" {
 		return dir
 	}
@@ -67,7 +75,7 @@ func (s *Session) runsDir() string {
 // Backends elsewhere are there to keep secrets from this machine, whose data
 // directory is also what people put into caches.
 func (s *Session) NoHistory() string {
-	if s.historyDir() != "" || !s.remote() {
+	if _, ok := s.historian(); ok || s.historyDir() != "" || !s.remote() {
 		return ""
 	}
 	return fmt.Sprintf("Earlier states of the %q backend aren't kept: they would be in clear on this machine, secrets and all. They are kept, encrypted, once the configuration has an encryption block for the state; the backend may keep versions of its own.", s.backend.Kind)
@@ -87,10 +95,10 @@ func (s *Session) remember() {
 	}
 	for i, k := range s.History() {
 		switch {
-		case i >= keptStates:
-			_ = s.Disk.Remove(k.path)
+		case i >= storage.EarlierStates:
+			_ = s.Disk.Remove(k.name)
 		case s.store.Migrating():
-			_ = s.resealFile(k.path)
+			_ = s.resealFile(k.name)
 		}
 	}
 }
@@ -99,12 +107,15 @@ func (s *Session) remember() {
 type Earlier struct {
 	Serial uint64
 	Until  time.Time // when it was replaced
-	path   string
-	seals  encryption.State
+	name   string    // of its file, or what messages call it
+	read   func() ([]byte, error)
 }
 
 // History lists the earlier states, the latest first.
 func (s *Session) History() []Earlier {
+	if h, ok := s.historian(); ok {
+		return s.stored(h)
+	}
 	entries, err := os.ReadDir(s.historyDir())
 	if err != nil {
 		return nil // nothing was kept yet
@@ -115,24 +126,35 @@ func (s *Session) History() []Earlier {
 		serial, err := strconv.ParseUint(number, 10, 64)
 		info, infoErr := entry.Info()
 		if ok && err == nil && infoErr == nil {
-			list = append(list, Earlier{serial, info.ModTime(), filepath.Join(s.historyDir(), entry.Name()), s.Seals})
+			name := filepath.Join(s.historyDir(), entry.Name())
+			list = append(list, Earlier{serial, info.ModTime(), name, s.readSealed(name)})
 		}
 	}
-	slices.SortFunc(list, func(a, b Earlier) int { return strings.Compare(b.path, a.path) })
+	slices.SortFunc(list, func(a, b Earlier) int { return strings.Compare(b.name, a.name) })
+	return list
+}
+
+// stored lists the earlier states that the backend keeps. One that can't say has none.
+func (s *Session) stored(h storage.Historian) (list []Earlier) {
+	all, err := h.Earlier(s.Saving())
+	if err != nil {
+		return nil
+	}
+	for _, e := range all {
+		list = append(list, Earlier{e.Serial, e.Until, fmt.Sprintf("serial %d in the %q backend", e.Serial, s.backend.Kind), func() ([]byte, error) {
+			return h.ReadEarlier(s.Saving(), e.Serial)
+		}})
+	}
 	return list
 }
 
 // Read reads the state.
 func (k Earlier) Read() (*state.Snapshot, diag.List) {
-	data, err := readlimit.File(k.path)
+	data, err := k.read()
 	if err != nil {
-		return nil, diag.StateUnreadable.As("Failed to read an earlier state").List("%s: %s.", k.path, diag.Cause(err))
+		return nil, diag.StateUnreadable.As("Failed to read an earlier state").List("%s: %s.", k.name, err)
 	}
-	data, _, err = k.seals.Open(data)
-	if err != nil {
-		return nil, diag.StateUnreadable.As("Failed to read an earlier state").List("%s: %s.", k.path, err)
-	}
-	return statefile.Read(data, k.path)
+	return statefile.Read(data, k.name)
 }
 
 // A Run records who wrote a state, by which command, and how many managed objects differ
@@ -156,7 +178,8 @@ const runSuffix = ".run.json"
 // out: the state is what counts. It isn't synced, since a crash may cost it.
 func (s *Session) record(next *state.Snapshot) {
 	dir := s.runsDir()
-	if dir == "" || s.Command == "" || s.elsewhere || s.Disk.MakeFolders(dir, 0o700) != nil {
+	store, stored := s.historian()
+	if s.Command == "" || s.elsewhere || !stored && (dir == "" || s.Disk.MakeFolders(dir, 0o700) != nil) {
 		return
 	}
 	r := Run{Serial: next.Serial, Lineage: next.Lineage, Who: s.Who(), Command: s.Command, Began: s.began, Ended: s.Now(), Objects: len(next.Objects)}
@@ -184,6 +207,10 @@ func (s *Session) record(next *state.Snapshot) {
 	if err != nil {
 		return
 	}
+	if stored {
+		_ = store.Record(s.Saving(), r.Serial, text)
+		return
+	}
 	file, err := s.Disk.OpenFile(filepath.Join(dir, fmt.Sprintf("%010d%s", r.Serial, runSuffix)), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return
@@ -191,7 +218,7 @@ func (s *Session) record(next *state.Snapshot) {
 	_, _ = file.Write(append(text, '\n'))
 	file.Close()
 	for i, name := range recorded(dir) {
-		if i > keptStates {
+		if i > storage.EarlierStates {
 			_ = s.Disk.Remove(filepath.Join(dir, name))
 		}
 	}
@@ -216,15 +243,26 @@ func recorded(dir string) (names []string) {
 // Runs are the recorded runs, the latest first, without unreadable records and those of
 // another state that was in the same place.
 func (s *Session) Runs() (list []Run) {
+	take := func(text []byte, name string) {
+		var r Run
+		if json.Unmarshal(text, &r) == nil && (name == "" || fmt.Sprintf("%010d%s", r.Serial, runSuffix) == name) && (s.base == nil || s.base.Lineage == r.Lineage && r.Serial <= s.base.Serial) {
+			list = append(list, r)
+		}
+	}
+	if h, ok := s.historian(); ok {
+		records, _ := h.Records(s.Saving()) // without records nothing is known
+		for _, text := range records {
+			take(text, "")
+		}
+		return list
+	}
 	dir := s.runsDir()
 	if dir == "" {
 		return nil
 	}
 	for _, name := range recorded(dir) {
-		var r Run
-		text, err := readlimit.File(filepath.Join(dir, name))
-		if err == nil && json.Unmarshal(text, &r) == nil && fmt.Sprintf("%010d%s", r.Serial, runSuffix) == name && (s.base == nil || s.base.Lineage == r.Lineage && r.Serial <= s.base.Serial) {
-			list = append(list, r)
+		if text, err := readlimit.File(filepath.Join(dir, name)); err == nil {
+			take(text, name)
 		}
 	}
 	return list

@@ -9,9 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/encryption"
+	"weir.dev/weir/internal/state/storage"
+	"weir.dev/weir/internal/state/storage/database"
+	"weir.dev/weir/internal/workspace/statebackend"
 )
 
 // TestHistoryEnds: as many are kept as that, wherever the data directory is.
@@ -20,7 +25,7 @@ func TestHistoryEnds(t *testing.T) {
 	defer at.Close()
 	data := filepath.Join(t.TempDir(), "[data]")
 	by := seals(t, strict)
-	for n := range keptStates + 3 {
+	for n := range storage.EarlierStates + 3 {
 		s := open(t, at.URL, by)
 		s.DataDir = data
 		if diags := s.Read(t.Context()); diags.HasErrors() {
@@ -29,7 +34,7 @@ func TestHistoryEnds(t *testing.T) {
 		if err := s.save(t.Context(), words(strings.Repeat("x", n+1))); err != nil {
 			t.Fatal(err)
 		}
-		if list := s.History(); len(list) > keptStates || n > keptStates && list[0].Serial != uint64(n) {
+		if list := s.History(); len(list) > storage.EarlierStates || n > storage.EarlierStates && list[0].Serial != uint64(n) {
 			t.Fatalf("after %d: %v", n+1, list)
 		}
 	}
@@ -119,15 +124,61 @@ func TestRuns(t *testing.T) {
 			t.Errorf("recorded %v, not %v", got, want)
 		}
 	}
-	for n := range keptStates + 5 {
+	for n := range storage.EarlierStates + 5 {
 		s = save("apply", objects("a", strings.Repeat("x", n+1)))
 	}
-	if list = s.Runs(); len(list) != keptStates+1 || list[0].Serial != s.base.Serial {
+	if list = s.Runs(); len(list) != storage.EarlierStates+1 || list[0].Serial != s.base.Serial {
 		t.Errorf("%d are kept", len(list))
 	}
 	// Another state in the same place has none of these runs.
 	s.base.Lineage = "another"
 	if list = s.Runs(); len(list) > 0 {
 		t.Errorf("another state has %v", list)
+	}
+}
+
+// TestHistoryOfDatabase has the backend keep earlier states and runs, where every machine finds
+// them.
+func TestHistoryOfDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "states.db")
+	begin := func() *Session {
+		t.Helper()
+		config := map[string]cty.Value{"url": cty.StringVal("sqlite:" + path), "schema": cty.NullVal(cty.String)}
+		b, diags := database.New(cty.ObjectVal(config), storage.Env{})
+		if diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		s, diags := Open(&statebackend.Backend{Backend: b, Kind: "database"}, "default", Options{DataDir: t.TempDir(), Command: "apply"})
+		if diags.Append(s.Read(t.Context())); diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		return s
+	}
+	for _, text := range []string{"first", "second", "third"} {
+		if err := begin().save(t.Context(), words(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := begin()
+	list, runs := s.History(), s.Runs()
+	if len(list) != 2 || list[0].Serial != 2 || len(runs) != 3 || runs[0].Serial != 3 || runs[0].Command != "apply" || s.NoHistory() != "" {
+		t.Fatalf("%v %v %q", list, runs, s.NoHistory())
+	}
+	for _, k := range list {
+		if earlier, diags := k.Read(); diags.HasErrors() || earlier.Serial != k.Serial {
+			t.Errorf("serial %d: %v", k.Serial, diags)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.DataDir, "history", "*")); len(left) > 0 {
+		t.Errorf("files: %v", left)
+	}
+	found := 0
+	for _, f := range s.Verify(t.Context()) {
+		if f.What == "earlier state" && len(f.Problems) == 0 {
+			found++
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d earlier states were read", found)
 	}
 }

@@ -31,11 +31,11 @@ func (s *Session) Verify(ctx context.Context) []Finding {
 	list := []Finding{now}
 	if l, ok := s.backend.WithFiles(s.Files).(storage.Filed); ok {
 		if path := l.Paths(s.workspace).Backup; path != "" && exists(path) {
-			list = append(list, s.verifyFile("backup", path, "Only a change of the state would use it, by replacing it: remove the file, or leave it until then."))
+			list = append(list, verifyText("backup", path, s.readSealed(path), "Only a change of the state would use it, by replacing it: remove the file, or leave it until then."))
 		}
 	}
 	for _, k := range s.History() {
-		list = append(list, s.verifyFile("earlier state", k.path, "Earlier states are only used to go back to them, and this one can't be gone back to: remove the file."))
+		list = append(list, verifyText("earlier state", k.name, k.read, s.withoutEarlier()))
 	}
 	list = append(list, s.verifyJournal(stored))
 	if _, ok := s.takesNotes(); ok {
@@ -76,18 +76,36 @@ func (s *Session) verifyState(ctx context.Context) (Finding, *state.Snapshot) {
 	return f, snapshot
 }
 
-// verifyFile reads a state that is kept beside the present one.
-func (s *Session) verifyFile(what, path, wayOut string) Finding {
+// withoutEarlier says what to do about an earlier state that can't be read.
+func (s *Session) withoutEarlier() string {
+	const use = "Earlier states are only used to go back to them, and this one can't be gone back to"
+	if _, ok := s.historian(); ok {
+		return use + "."
+	}
+	return use + ": remove the file."
+}
+
+// readSealed reads a file that is encrypted as states are.
+func (s *Session) readSealed(path string) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		data, err := readlimit.File(path)
+		if err != nil {
+			return nil, errors.New(diag.Cause(err))
+		}
+		data, _, err = s.Seals.Open(data)
+		return data, err
+	}
+}
+
+// verifyText reads a state that is kept beside the present one.
+func verifyText(what, path string, read func() ([]byte, error), wayOut string) Finding {
 	f := Finding{What: what}
-	data, err := readlimit.File(path)
+	data, err := read()
 	if err == nil && len(bytes.TrimSpace(data)) == 0 {
 		err = storage.ErrEmptyState
 	}
-	if err == nil {
-		data, _, err = s.Seals.Open(data)
-	}
 	if err != nil {
-		f.Problems = diag.StateUnreadable.As("Unreadable earlier state").List("%s: %s. %s", path, diag.Cause(err), wayOut)
+		f.Problems = diag.StateUnreadable.As("Unreadable earlier state").List("%s: %s. %s", path, err, wayOut)
 		return f
 	}
 	snapshot, diags := statefile.Read(data, path)

@@ -48,17 +48,20 @@ func (d *Keeper) StackBackend(deployments ...string) (*statebackend.Backend, dia
 	return b, append(diags, more...)
 }
 
+// ownKind is the kind of the backend that stacks have without settings.
+const ownKind = "stack"
+
 // Unconfigured is where states are when no setting says anything.
 func (d *Keeper) Unconfigured(prog *program.Program) *statebackend.Backend {
 	if d.settings.IsStack() {
-		return &statebackend.Backend{Backend: shardedstate.Backend{Dir: d.place.Path(shardedstate.Dir), Disk: d.place.StateDisk}, Kind: "stack", Config: cty.EmptyObjectVal}
+		return &statebackend.Backend{Backend: shardedstate.Backend{Dir: d.place.Path(shardedstate.Dir), Disk: d.place.StateDisk}, Kind: ownKind, Config: cty.EmptyObjectVal}
 	}
 	return d.settings.Opener().Local(prog)
 }
 
 // ForDeployments is a backend with the states of deployments.
 func ForDeployments(b *statebackend.Backend, deployments []string) (*statebackend.Backend, diag.List) {
-	if _, own := b.Backend.(storage.Parted); own {
+	if b.Kind == ownKind {
 		return b, nil
 	}
 	only, room := theOnly(b)
@@ -233,7 +236,7 @@ func (d *Keeper) MovePublished(ctx context.Context, old, next *statebackend.Back
 // elsewhere reports whether what a stack publishes is a state of its own in the backend,
 // and not a file in the directory.
 func elsewhere(b *statebackend.Backend) bool {
-	if _, own := b.Backend.(storage.Parted); own {
+	if b.Kind == ownKind {
 		return false
 	}
 	_, room := theOnly(b.Backend)

@@ -18,6 +18,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	_ "github.com/ncruces/go-sqlite3/driver"
 
 	"weir.dev/weir/internal/state/storage/testservers"
 	"weir.dev/weir/test/backends/engines"
@@ -72,11 +73,12 @@ func TestMatrix(t *testing.T) {
 		},
 		bucket(t), google(t), alibaba(t), oracle(t), agent(t), cluster(t),
 	}
+	places = append(places, sqlite(t))
 	places = append(places, clouds(t)...)
 	places = append(places, workspaces(t)...)
 	if server, stop, err := testservers.Postgres(); err == nil {
 		t.Cleanup(stop)
-		places = append(places, postgres(server))
+		places = append(places, postgres(server), rows(server))
 	} else {
 		t.Logf("without pg: %v", err)
 	}
@@ -254,6 +256,46 @@ func workspaces(t *testing.T) []engines.Place {
 	cloud := remote
 	cloud.Kind, cloud.Settings = "cloud", ""
 	return []engines.Place{remote, cloud}
+}
+
+// sqlite and rows keep a state as rows.
+func sqlite(t *testing.T) engines.Place {
+	dir := t.TempDir()
+	return engines.Place{
+		Kind:      "database",
+		Arguments: "    url = \"sqlite:" + dir + "/%s.db\"",
+		Content: func(t *testing.T, name string) []byte {
+			return stored(t, "sqlite3", "file:"+filepath.Join(dir, name+".db"), "")
+		},
+	}
+}
+
+func rows(server string) engines.Place {
+	at := "postgres:///postgres?" + strings.NewReplacer(" ", "&", "dbname=postgres", "").Replace(server)
+	return engines.Place{
+		Kind:      "database",
+		Arguments: fmt.Sprintf("    url = %q\n    schema = \"rows-%%s\"", at),
+		Content:   func(t *testing.T, name string) []byte { return stored(t, "pgx", at, fmt.Sprintf("%q.", "rows-"+name)) },
+	}
+}
+
+// stored is what the rows of objects and outputs have.
+func stored(t *testing.T, driver, at, schema string) (all []byte) {
+	db, err := sql.Open(driver, at)
+	must(t, err)
+	defer db.Close()
+	for _, table := range []string{"objects", "outputs"} {
+		list, err := db.QueryContext(t.Context(), "SELECT body FROM "+schema+table)
+		must(t, err)
+		defer list.Close()
+		for list.Next() {
+			var body string
+			must(t, list.Scan(&body))
+			all = append(all, body...)
+		}
+		must(t, list.Err())
+	}
+	return all
 }
 
 func postgres(server string) engines.Place {

@@ -7,6 +7,7 @@ import (
 	"weir.dev/weir/internal/state/storage/azurerm"
 	"weir.dev/weir/internal/state/storage/consul"
 	"weir.dev/weir/internal/state/storage/cos"
+	"weir.dev/weir/internal/state/storage/database"
 	"weir.dev/weir/internal/state/storage/gcs"
 	"weir.dev/weir/internal/state/storage/http"
 	"weir.dev/weir/internal/state/storage/inmem"
@@ -26,6 +27,7 @@ func All() storage.Registry {
 		"cloud":      remote.Cloud(),
 		"consul":     storage.TypeOf(consul.Schema, consul.New),
 		"cos":        storage.TypeOf(cos.Schema, cos.New),
+		"database":   database.Type,
 		"gcs":        storage.TypeOf(gcs.Schema, gcs.New),
 		"http":       storage.TypeOf(http.Schema, http.New),
 		"inmem":      inmem.Type,

@@ -1,0 +1,250 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "github.com/ncruces/go-sqlite3/driver" // registers itself
+
+	"weir.dev/weir/internal/net/stalltimeout"
+)
+
+// A dialect is what the two databases don't write alike.
+type dialect struct {
+	id, bytes string // types of columns
+	now       string // seconds since 1970, by the clock of the database
+	forUpdate string // keeps others from a row until the transaction ends
+	snapshot  sql.TxOptions
+	exists    string // how many tables with the version there are
+	alone     string // keeps others from migrating meanwhile
+}
+
+var sqliteDialect = dialect{
+	id: "INTEGER PRIMARY KEY AUTOINCREMENT", bytes: "BLOB", now: "unixepoch()",
+	snapshot: sql.TxOptions{ReadOnly: true}, // a write waits for reads to end
+	exists:   "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'",
+}
+
+var postgresDialect = dialect{
+	id: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", bytes: "BYTEA", now: "extract(epoch FROM clock_timestamp())::bigint",
+	forUpdate: " FOR UPDATE",
+	snapshot:  sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
+	exists:    "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_version'",
+	alone:     "SELECT pg_advisory_xact_lock(837465901)",
+}
+
+// query has the values of some rows.
+func query[T any](ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) (T, error), text string, args ...any) (list []T, err error) {
+	rows, err := tx.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, rows.Err()
+}
+
+// read runs queries that see one moment.
+func (s *server) read(ctx context.Context, run func(context.Context, *sql.Tx) error) error {
+	return s.do(ctx, &s.dialect.snapshot, run)
+}
+
+// write runs queries that happen together or not at all.
+func (s *server) write(ctx context.Context, run func(context.Context, *sql.Tx) error) error {
+	return s.do(ctx, nil, run)
+}
+
+func (s *server) do(ctx context.Context, o *sql.TxOptions, run func(context.Context, *sql.Tx) error) error {
+	if s.address != "" { // a query that waits for a lock of another session does nothing, either
+		var end func()
+		ctx, end = s.pulse.Watch(ctx, s.address, s.patience)
+		defer end()
+	}
+	return stalltimeout.Because(ctx, s.transaction(ctx, o, run))
+}
+
+func (s *server) transaction(ctx context.Context, o *sql.TxOptions, run func(context.Context, *sql.Tx) error) error {
+	db, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	return inTransaction(ctx, db, o, run)
+}
+
+func inTransaction(ctx context.Context, db *sql.DB, o *sql.TxOptions, run func(context.Context, *sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := run(ctx, tx); err != nil {
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
+
+// open connects, and the first time makes the tables.
+func (s *server) open(ctx context.Context) (*sql.DB, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		db, err := s.connect()
+		if err != nil {
+			return nil, err
+		}
+		// Nobody closes a backend: connections without work close themselves.
+		db.SetMaxIdleConns(1)
+		db.SetConnMaxIdleTime(2 * time.Second)
+		s.db = db
+	}
+	if !s.migrated {
+		if err := s.migrate(ctx); err != nil {
+			return nil, err
+		}
+		s.migrated = true
+	}
+	return s.db, nil
+}
+
+func (s *server) connect() (*sql.DB, error) {
+	if s.file == "" {
+		return stdlib.OpenDB(*s.config), nil
+	}
+	// States have secrets, so SQLite mustn't make the file. Its journal gets the same mode.
+	file, err := os.OpenFile(s.file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Close(); err != nil {
+		return nil, err
+	}
+	at := url.URL{Scheme: "file", Opaque: (&url.URL{Path: s.file}).EscapedPath(),
+		RawQuery: "_pragma=busy_timeout(60000)&_pragma=synchronous(extra)"}
+	return sql.Open("sqlite3", at.String())
+}
+
+// migrations make the tables of a version from those of the one before. They are never changed
+// once they were released.
+var migrations = []string{`
+CREATE TABLE states (
+	id {id}, name TEXT NOT NULL UNIQUE,
+	version BIGINT NOT NULL DEFAULT 0, kept BIGINT NOT NULL DEFAULT 0,
+	serial BIGINT NOT NULL DEFAULT 0, lineage TEXT NOT NULL DEFAULT '', written_by TEXT NOT NULL DEFAULT '',
+	head TEXT NOT NULL DEFAULT '', whole {bytes}
+);
+CREATE TABLE states_history (
+	state BIGINT NOT NULL, version BIGINT NOT NULL,
+	serial BIGINT NOT NULL, lineage TEXT NOT NULL, written_by TEXT NOT NULL,
+	head TEXT NOT NULL, whole {bytes}, until BIGINT NOT NULL, replaced BIGINT NOT NULL,
+	PRIMARY KEY (state, version)
+);
+CREATE TABLE objects (
+	state BIGINT NOT NULL, address TEXT NOT NULL,
+	module TEXT NOT NULL, mode TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL,
+	instance TEXT NOT NULL, deposed TEXT NOT NULL, resource TEXT NOT NULL, dependencies TEXT NOT NULL,
+	body TEXT NOT NULL, sealed INTEGER NOT NULL, version BIGINT NOT NULL,
+	PRIMARY KEY (state, address)
+);
+CREATE TABLE objects_history (
+	state BIGINT NOT NULL, address TEXT NOT NULL,
+	module TEXT NOT NULL, mode TEXT NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL,
+	instance TEXT NOT NULL, deposed TEXT NOT NULL, resource TEXT NOT NULL, dependencies TEXT NOT NULL,
+	body TEXT NOT NULL, sealed INTEGER NOT NULL, version BIGINT NOT NULL, until BIGINT NOT NULL,
+	PRIMARY KEY (state, address, version)
+);
+CREATE TABLE outputs (
+	state BIGINT NOT NULL, address TEXT NOT NULL, place BIGINT NOT NULL,
+	body TEXT NOT NULL, sealed INTEGER NOT NULL, version BIGINT NOT NULL,
+	PRIMARY KEY (state, address)
+);
+CREATE TABLE outputs_history (
+	state BIGINT NOT NULL, address TEXT NOT NULL, place BIGINT NOT NULL,
+	body TEXT NOT NULL, sealed INTEGER NOT NULL, version BIGINT NOT NULL, until BIGINT NOT NULL,
+	PRIMARY KEY (state, address, version)
+);
+CREATE TABLE checks (
+	state BIGINT NOT NULL, address TEXT NOT NULL, place BIGINT NOT NULL,
+	body TEXT NOT NULL, sealed INTEGER NOT NULL, version BIGINT NOT NULL,
+	PRIMARY KEY (state, address)
+);
+CREATE TABLE checks_history (
+	state BIGINT NOT NULL, address TEXT NOT NULL, place BIGINT NOT NULL,
+	body TEXT NOT NULL, sealed INTEGER NOT NULL, version BIGINT NOT NULL, until BIGINT NOT NULL,
+	PRIMARY KEY (state, address, version)
+);
+CREATE TABLE runs (state BIGINT NOT NULL, serial BIGINT NOT NULL, run TEXT NOT NULL, PRIMARY KEY (state, serial));
+CREATE TABLE locks (name TEXT PRIMARY KEY, id TEXT NOT NULL, info TEXT NOT NULL, fence BIGINT NOT NULL, expires BIGINT NOT NULL);
+CREATE TABLE notes (name TEXT PRIMARY KEY, note {bytes} NOT NULL);
+`}
+
+// migrate brings the tables to the version of this program.
+func (s *server) migrate(ctx context.Context) error {
+	var version int
+	err := inTransaction(ctx, s.db, &s.dialect.snapshot, func(ctx context.Context, tx *sql.Tx) error {
+		var tables int
+		if err := tx.QueryRowContext(ctx, s.dialect.exists).Scan(&tables); err != nil || tables == 0 {
+			return err
+		}
+		return tx.QueryRowContext(ctx, "SELECT version FROM schema_version").Scan(&version)
+	})
+	switch {
+	case err != nil:
+		return err
+	case version > len(migrations):
+		return fmt.Errorf("the tables have version %d, and this version of weir knows those up to %d: use the version that made them, or a later one", version, len(migrations))
+	case version == len(migrations):
+		return nil // a role that may not make tables needn't
+	}
+	if err := inTransaction(ctx, s.db, nil, s.makeTables); err != nil {
+		return fmt.Errorf("the tables can't be made: %w", err)
+	}
+	return nil
+}
+
+func (s *server) makeTables(ctx context.Context, tx *sql.Tx) error {
+	start := []string{"CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"}
+	if s.file == "" {
+		start = append([]string{s.dialect.alone, "CREATE SCHEMA IF NOT EXISTS " + pgx.Identifier{s.schema}.Sanitize()}, start...)
+	}
+	for _, text := range start {
+		if _, err := tx.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	var version int
+	err := tx.QueryRowContext(ctx, "SELECT version FROM schema_version").Scan(&version)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	names := strings.NewReplacer("{id}", s.dialect.id, "{bytes}", s.dialect.bytes)
+	for version < len(migrations) {
+		for text := range strings.SplitSeq(names.Replace(migrations[version]), ";") {
+			if strings.TrimSpace(text) == "" {
+				continue
+			}
+			if _, err := tx.ExecContext(ctx, text); err != nil {
+				return err
+			}
+		}
+		version++
+	}
+	if _, err := tx.ExecContext(ctx, "DELETE FROM schema_version"); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO schema_version (version) VALUES ($1)", version)
+	return err
+}
