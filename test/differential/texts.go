@@ -231,7 +231,11 @@ func forcedOnce(lines []string) []string {
 		column := len(old) - len(strings.TrimLeft(old, " "))
 		for first := i - 1; first >= 0; first-- {
 			l := lines[first]
-			lines[first] = strings.TrimSuffix(l, forces)
+			if empty, ok := strings.CutSuffix(l, forces+","); ok { // an element without lines of its own
+				lines[first] = empty + ","
+			} else {
+				lines[first] = strings.TrimSuffix(l, forces)
+			}
 			if len(l) > column && l[column] != ' ' && strings.TrimSpace(l[:column]) == "~" {
 				break
 			}

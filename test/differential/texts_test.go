@@ -25,8 +25,9 @@ func TestDrawText(t *testing.T) {
 
 // A known difference is taken out, and nothing else is.
 func TestKnownTexts(t *testing.T) {
-	const end = "      ~ c = [\n          - {\n              - d = 1\n            },\n        ] -> (known after apply) # forces replacement"
-	peer := strings.Split("      ~ a = 1 # forces replacement -> (known after apply) # forces replacement\n"+strings.Replace(end, "- {", "- { # forces replacement", 1), "\n")
+	const end = "      ~ c = [\n          - {\n              - d = 1\n            },\n          - {},\n        ] -> (known after apply) # forces replacement"
+	peer := strings.Split("      ~ a = 1 # forces replacement -> (known after apply) # forces replacement\n"+
+		strings.NewReplacer("- {\n", "- { # forces replacement\n", "- {},", "- {} # forces replacement,").Replace(end), "\n")
 	weir := strings.Split("      ~ a = 1 -> (known after apply) # forces replacement\n"+end, "\n")
 	explained := map[string]bool{}
 	w, p := knownTexts(weir, peer, explained)

@@ -85,8 +85,9 @@ func RequiresReplace(b *schema.Block, prior, planned cty.Value, paths []cty.Path
 		switch {
 		case nowhereBefore && nowhereAfter:
 			p.errs = append(p.errs, path.NewErrorf("there is no such attribute, yet it was said to require a replacement"))
-		case nowhereBefore && after.IsNull(), nowhereAfter && before.IsNull():
 		case nowhereBefore, nowhereAfter, !equal(before, after):
+			// A path that leads nowhere on one side counts as a change, even beside a null: so do
+			// OpenTofu and Terraform take it.
 			kept = append(kept, path)
 		default:
 			if a := AttributeAt(b, path); a != nil && a.WriteOnly {

@@ -404,6 +404,12 @@ func TestRequiresReplaceAndAction(t *testing.T) {
 	if _, errs := RequiresReplace(s, prior, planned, []cty.Path{path("nowhere")}); len(errs) != 1 {
 		t.Errorf("a path to nowhere gives %v", errs)
 	}
+	within := with(s, object{"tags": cty.MapVal(object{"a": null})})
+	for _, pair := range [][2]cty.Value{{with(s, nil), within}, {within, with(s, nil)}} {
+		if kept, errs := RequiresReplace(s, pair[0], pair[1], []cty.Path{path("tags", "a")}); len(kept) != 1 || errs != nil {
+			t.Errorf("a null in nothing gives %v %v", kept, errs)
+		}
+	}
 	nothing := cty.NullVal(s.ImpliedType())
 	for _, test := range []struct {
 		prior, planned cty.Value
