@@ -47,7 +47,8 @@ type Options struct {
 	// Choose picks the next step, as an index, among those that could run:
 	// then one step runs at a time. nil lets all run that can.
 	Choose func(ready []execgraph.ID) int
-	// Output, unless nil, is given each root output as soon as no step changes it any more, nil for none.
+	// Output, unless nil, is given each root output as soon as no step changes it any more, nil for none. Several
+	// may be given at the same time.
 	Output func(name string, o *state.Output)
 	// Upstream, unless nil, is asked before a postponed data source is read. It returns what another apply
 	// of this run has for the instance, and NilVal for one that is read as usual.
@@ -206,16 +207,17 @@ func (r *run) schedule() {
 	steps := r.Plan.Graph.Steps
 	stopWatch := make(chan struct{})
 	var watching sync.WaitGroup
-	if r.Stop != nil {
-		watching.Add(1)
-		go func() {
-			defer watching.Done()
+	select {
+	case <-r.Stop: // already, so that nothing starts
+		r.stop()
+	default:
+		watching.Go(func() {
 			select {
 			case <-r.Stop:
 				r.stop()
 			case <-stopWatch:
 			}
-		}()
+		})
 	}
 	for id := range steps {
 		if len(steps[id].After) == 0 {
