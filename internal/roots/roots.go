@@ -65,6 +65,9 @@ type Root struct {
 
 	after  []after
 	config *engine.Config
+	// savedReads are the outputs that each data source reads of an upstream root, by its address. Only saved
+	// plans have them before a plan.
+	savedReads map[string][]string
 	// of and deployment are those of a deployment that was found with its stack.
 	of         *stackDir
 	deployment *deploy.Deployment

@@ -63,7 +63,7 @@ type task struct {
 func NewRun(e *Estate, list []*Root, destroys bool) *Run {
 	r := &Run{estate: e, list: list, tasks: map[*Root]*task{}, places: make(chan struct{}, atOnce), destroys: destroys}
 	for _, root := range list {
-		r.tasks[root] = &task{planned: make(chan struct{}), ended: make(chan struct{}), shown: make(chan struct{}), reads: map[string][]string{}, outputs: map[string]*state.Output{}, news: make(chan struct{})}
+		r.tasks[root] = &task{planned: make(chan struct{}), ended: make(chan struct{}), shown: make(chan struct{}), reads: maps.Clone(root.savedReads), outputs: map[string]*state.Output{}, news: make(chan struct{})}
 	}
 	return r
 }
@@ -111,7 +111,17 @@ func (r *Run) Subject(root *Root, d *workspace.Directory) workspace.Subject {
 		}
 		return create(ctx, w, o)
 	}
-	s.Apply = func(p *plan.Plan, o *engine.ApplyOptions) {
+	s.Apply = r.Sharing(root)
+	return s
+}
+
+// Sharing has an apply of a root give its outputs to the roots downstream as soon as they are final, and read
+// those of upstream roots. It is nil if nothing is to be read, because all is destroyed.
+func (r *Run) Sharing(root *Root) func(*plan.Plan, *engine.ApplyOptions) {
+	if r.destroys {
+		return nil
+	}
+	return func(p *plan.Plan, o *engine.ApplyOptions) {
 		r.mu.Lock()
 		r.tasks[root].started = true
 		r.mu.Unlock()
@@ -125,7 +135,6 @@ func (r *Run) Subject(root *Root, d *workspace.Directory) workspace.Subject {
 			return cty.NilVal
 		}
 	}
-	return s
 }
 
 // readBy is the root of the run whose state a data source of another one reads, nil for none.
@@ -248,6 +257,9 @@ func (r *Run) upstream(ctx context.Context, root *Root, i *eval.Instance, p addr
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if own := r.tasks[root]; own.reads == nil {
+		own.reads = map[string][]string{}
+	}
 	r.tasks[root].reads[i.Addr.String()] = needed(i, to)
 	switch {
 	case t.plan == nil:

@@ -60,7 +60,7 @@ func TestAwait(t *testing.T) {
 					down.upstream(up, Read{Address: address})
 				}
 				r := NewRun(nil, []*Root{up, down}, false)
-				r.tasks[down].reads[read] = []string{"a"}
+				r.tasks[down].reads = map[string][]string{read: {"a"}}
 				r.tasks[up].started = true
 				r.Begin()
 				r.Begin()

@@ -31,6 +31,15 @@ type savedList struct {
 type savedRoot struct {
 	Name     string   `json:"name"`
 	Upstream []string `json:"upstream,omitempty"`
+	// Reads are the outputs of upstream roots that the root refers to.
+	Reads []savedRead `json:"reads,omitempty"`
+}
+
+// A savedRead is a data source that reads the state of an upstream root.
+type savedRead struct {
+	Address string   `json:"address"`
+	Root    string   `json:"root"`
+	Outputs []string `json:"outputs,omitempty"`
 }
 
 // NewSaved prepares a folder for plans.
@@ -59,6 +68,11 @@ func (s *Saved) Write(list []*Root, r *Run) error {
 		for _, up := range root.Upstreams() {
 			if r.tasks[up] != nil {
 				one.Upstream = append(one.Upstream, up.Name)
+			}
+		}
+		for _, e := range root.Upstream {
+			if outputs, ok := r.tasks[root].reads[e.Address]; ok && r.tasks[e.To] != nil {
+				one.Reads = append(one.Reads, savedRead{e.Address, e.To.Name, outputs})
 			}
 		}
 		s.list.Roots = append(s.list.Roots, one)
@@ -123,8 +137,15 @@ func (s *Saved) Choose(e *Estate) ([]*Root, diag.List) {
 			continue
 		}
 		list = append(list, r)
+		r.savedReads = map[string][]string{}
+		for _, read := range one.Reads {
+			if to := named(read.Root); to != nil {
+				r.upstream(to, Read{Address: read.Address})
+				r.savedReads[read.Address] = read.Outputs
+			}
+		}
 		for _, up := range one.Upstream {
-			if to := named(up); to != nil {
+			if to := named(up); to != nil && !slices.Contains(r.Upstreams(), to) {
 				r.upstream(to, Read{Address: "the saved plan"})
 			}
 		}

@@ -239,6 +239,7 @@ func (t *together) applyOne(ctx context.Context, a *applying, one *env, i int, a
 			return one.Diags(diags)
 		}
 		subject, rounds, options = one.directory.Saved(content), 1, planoptions.Planning{}
+		subject.Apply = t.run.Sharing(root)
 		inner.saved, opening.Vars = true, nil
 	}
 	by := &rootApprover{approver: inner, all: t, asking: ask, root: root, i: i}
