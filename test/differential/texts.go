@@ -191,6 +191,27 @@ type textRule struct {
 var textRules = []textRule{
 	{"An unknown value forces a replacement once", func(weir, peer []string) (w, p []string) { return forcedOnce(weir), forcedOnce(peer) }},
 	{"Sensitive by the schema, everywhere", func(weir, peer []string) (w, p []string) { return weir, withoutWarnings(peer) }},
+	{"Repeated secrets are hidden too", func(weir, peer []string) (w, p []string) {
+		weir = withoutWarnings(weir)
+		return weir, withHidden(weir, peer)
+	}},
+}
+
+// repeated is an attribute of one line that has a text of a secret.
+var repeated = regexp.MustCompile(`^(.* = ).*"a (?:first|second) secret"`)
+
+// withHidden hides the secrets that weir hides.
+func withHidden(weir, peer []string) []string {
+	if len(weir) != len(peer) {
+		return peer
+	}
+	peer = slices.Clone(peer)
+	for i, line := range peer {
+		if m := repeated.FindStringSubmatch(line); m != nil && weir[i] == m[1]+"(sensitive value)" {
+			peer[i] = weir[i]
+		}
+	}
+	return peer
 }
 
 // withoutWarnings leaves out that a value stops being sensitive: by its schema it stays so.

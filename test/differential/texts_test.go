@@ -40,6 +40,15 @@ func TestKnownTexts(t *testing.T) {
 		t.Error("a missing replacement of several lines is explained")
 	}
 	weir[last] += forces
+	secret := []string{"  ~ a = \"a first secret\" -> \"b\"", "    c = 1"}
+	hidden := []string{"  # Warning: this attribute value will no longer be marked as sensitive", "  # after applying this change.", "  ~ a = (sensitive value)", "    c = 1"}
+	if w, p = knownTexts(hidden, secret, explained); !slices.Equal(w, p) || !explained["Repeated secrets are hidden too"] {
+		t.Errorf("a repeated secret isn't explained: %q beside %q", w, p)
+	}
+	secret[0] = "  ~ a = \"no secret\" -> \"b\""
+	if w, p = knownTexts(hidden, secret, explained); slices.Equal(w, p) {
+		t.Error("any hidden text is explained")
+	}
 	weir[0] = strings.Replace(weir[0], "1", "2", 1)
 	if w, p = knownTexts(weir, peer, explained); slices.Equal(w, p) {
 		t.Error("another value is explained")

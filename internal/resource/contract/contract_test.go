@@ -127,6 +127,27 @@ func TestProposedNewPairsDisks(t *testing.T) {
 	}
 }
 
+// An element of a set whose computed set has a value isn't paired, as in OpenTofu and Terraform.
+func TestProposedNewPairsNoSetsInSets(t *testing.T) {
+	b := &schema.Block{Blocks: map[string]*schema.NestedBlock{"disk": {Nesting: schema.Set, Block: &schema.Block{Attributes: map[string]*schema.Attribute{
+		"gb":   {Type: cty.String, Optional: true},
+		"id":   {Type: cty.String, Computed: true},
+		"uses": {Type: cty.Set(cty.String), Computed: true},
+	}}}}}
+	none := cty.NullVal(cty.Set(cty.String))
+	one := func(id, uses cty.Value) cty.Value {
+		return obj(object{"disk": set(obj(object{"gb": str("a"), "id": id, "uses": uses}))})
+	}
+	for name, pair := range map[string][2]cty.Value{
+		"no value": {one(str("1"), none), one(str("1"), none)},
+		"a value":  {one(str("1"), set(str("x"))), one(null, none)},
+	} {
+		if got := ProposedNew(b, pair[0], one(null, none)); !got.RawEquals(pair[1]) {
+			t.Errorf("%s: got %#v", name, got)
+		}
+	}
+}
+
 // Taking away an argument whose object can't have been computed unsets it.
 func TestProposedNewDropsWhatWasConfigured(t *testing.T) {
 	nested := &schema.Object{Nesting: schema.Single, Attributes: map[string]*schema.Attribute{

@@ -190,6 +190,8 @@ func couldComeFrom(s shape, prior, config cty.Value) bool {
 		p, c := part(prior, name), part(config, name)
 		switch {
 		case same(p, c):
+		case c.Type().IsSetType():
+			return false // as in OpenTofu and Terraform, even where the provider computes it
 		case a.Computed && c.IsNull():
 			if a.Optional && a.Nested != nil && wasConfigured(a.Nested, p) {
 				return false
