@@ -194,6 +194,12 @@ type Noted interface {
 	SetNote(ctx context.Context, note []byte) error
 }
 
+// A Queryable is a Backend that answers queries in SQL about its states.
+type Queryable interface {
+	// Query runs one statement that changes nothing. Values are nil, numbers, booleans and texts.
+	Query(ctx context.Context, text string) (columns []string, rows [][]any, err error)
+}
+
 // EarlierStates is how many earlier states of a workspace are kept.
 const EarlierStates = 20
 

@@ -78,9 +78,10 @@ var stateCommands = []*command{
 	{
 		Name:     "state history",
 		Synopsis: "List earlier states with author, command and changes",
-		Long:     "Lists the present state and the last 20 before it. Each has the author, command and time of its run, and how many managed objects that added (+), changed (~) and removed (-). weir records runs on this machine only, in the data directory. It keeps the content of earlier states there too, but for states in a backend only if they are encrypted.",
+		Long:     "Lists the present state and the last 20 before it. Each has the author, command and time of its run, and how many managed objects that added (+), changed (~) and removed (-). weir records runs on this machine only, in the data directory. It keeps the content of earlier states there too, but for states in a backend only if they are encrypted. The database backend keeps both itself.",
 		Setup:    setupStateHistory,
 	},
+	stateQueryCommand,
 	{
 		Name: "state verify", Args: "[PLAN...]", Max: -1,
 		Synopsis: "Check state, backups and journal for damage",

@@ -20,6 +20,9 @@ import (
 // A dialect is what the two databases don't write alike.
 type dialect struct {
 	id, bytes string // types of columns
+	json      string // makes JSON of a text
+	each      string // the function that lists an array
+	value     string // names the column of each
 	now       string // seconds since 1970, by the clock of the database
 	forUpdate string // keeps others from a row until the transaction ends
 	snapshot  sql.TxOptions
@@ -28,13 +31,14 @@ type dialect struct {
 }
 
 var sqliteDialect = dialect{
-	id: "INTEGER PRIMARY KEY AUTOINCREMENT", bytes: "BLOB", now: "unixepoch()",
+	id: "INTEGER PRIMARY KEY AUTOINCREMENT", bytes: "BLOB", now: "unixepoch()", each: "json_each",
 	snapshot: sql.TxOptions{ReadOnly: true}, // a write waits for reads to end
 	exists:   "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'",
 }
 
 var postgresDialect = dialect{
 	id: "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", bytes: "BYTEA", now: "extract(epoch FROM clock_timestamp())::bigint",
+	json: "::json", each: "json_array_elements_text", value: "(value)",
 	forUpdate: " FOR UPDATE",
 	snapshot:  sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 	exists:    "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_version'",
@@ -132,8 +136,11 @@ func (s *server) connect() (*sql.DB, error) {
 	if err := file.Close(); err != nil {
 		return nil, err
 	}
-	at := url.URL{Scheme: "file", Opaque: (&url.URL{Path: s.file}).EscapedPath(),
-		RawQuery: "_pragma=busy_timeout(60000)&_pragma=synchronous(extra)"}
+	return s.openFile("_pragma=synchronous(extra)")
+}
+
+func (s *server) openFile(options string) (*sql.DB, error) {
+	at := url.URL{Scheme: "file", Opaque: (&url.URL{Path: s.file}).EscapedPath(), RawQuery: "_pragma=busy_timeout(60000)&" + options}
 	return sql.Open("sqlite3", at.String())
 }
 
@@ -189,6 +196,28 @@ CREATE TABLE checks_history (
 CREATE TABLE runs (state BIGINT NOT NULL, serial BIGINT NOT NULL, run TEXT NOT NULL, PRIMARY KEY (state, serial));
 CREATE TABLE locks (name TEXT PRIMARY KEY, id TEXT NOT NULL, info TEXT NOT NULL, fence BIGINT NOT NULL, expires BIGINT NOT NULL);
 CREATE TABLE notes (name TEXT PRIMARY KEY, note {bytes} NOT NULL);
+`, `
+CREATE VIEW resources AS
+	SELECT s.name AS workspace, o.address, o.module, o.mode, o.type, o.name, o.instance, o.deposed,
+		CASE WHEN o.sealed = 0 THEN o.body{json} -> 'attributes' END AS attributes, o.version
+	FROM objects o JOIN states s ON s.id = o.state;
+CREATE VIEW dependencies AS
+	SELECT s.name AS workspace, o.address, d.value AS needs
+	FROM objects o JOIN states s ON s.id = o.state, {each}(CASE o.dependencies WHEN '' THEN '[]' ELSE o.dependencies END{json}) AS d{value};
+CREATE VIEW output_values AS
+	SELECT s.name AS workspace, o.address AS name,
+		CASE WHEN o.sealed = 0 THEN o.body{json} -> 'value' END AS value,
+		CASE WHEN o.sealed = 0 THEN o.body{json} -> 'type' END AS type, o.version
+	FROM outputs o JOIN states s ON s.id = o.state;
+CREATE VIEW history AS
+	SELECT s.name AS workspace, r.serial, r.run{json} ->> 'who' AS author, r.run{json} ->> 'command' AS command,
+		r.run{json} ->> 'ended' AS ended, CAST(r.run{json} ->> 'added' AS INTEGER) AS added,
+		CAST(r.run{json} ->> 'changed' AS INTEGER) AS changed, CAST(r.run{json} ->> 'removed' AS INTEGER) AS removed
+	FROM runs r JOIN states s ON s.id = r.state;
+CREATE VIEW earlier_resources AS
+	SELECT s.name AS workspace, o.address, o.type, o.name,
+		CASE WHEN o.sealed = 0 THEN o.body{json} -> 'attributes' END AS attributes, o.version, o.until
+	FROM objects_history o JOIN states s ON s.id = o.state;
 `}
 
 // migrate brings the tables to the version of this program.
@@ -230,7 +259,8 @@ func (s *server) makeTables(ctx context.Context, tx *sql.Tx) error {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	names := strings.NewReplacer("{id}", s.dialect.id, "{bytes}", s.dialect.bytes)
+	names := strings.NewReplacer("{id}", s.dialect.id, "{bytes}", s.dialect.bytes,
+		"{json}", s.dialect.json, "{each}", s.dialect.each, "{value}", s.dialect.value)
 	for version < len(migrations) {
 		for text := range strings.SplitSeq(names.Replace(migrations[version]), ";") {
 			if strings.TrimSpace(text) == "" {

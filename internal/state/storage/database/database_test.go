@@ -421,3 +421,44 @@ func TestFile(t *testing.T) {
 		t.Errorf("without a folder: %v", err)
 	}
 }
+
+// TestQueries runs the queries of the page, which have something to find.
+func TestQueries(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/database.md")
+	storagetest.Do(t, err)
+	_, rest, _ := strings.Cut(string(page), "```sql\n")
+	block, _, _ := strings.Cut(rest, "```")
+	queries := strings.Split(strings.TrimSuffix(strings.TrimSpace(block), ";"), ";\n")
+	if len(queries) != 10 {
+		t.Fatalf("%d queries", len(queries))
+	}
+	each(t, func(t *testing.T, fresh func(t *testing.T) place) {
+		at := fresh(t)
+		b := at.backend(t)
+		for _, name := range []string{"default", "dev"} {
+			s := storagetest.State(t, b, name).(*store)
+			text := strings.Replace(string(sample(t, 1, "a", "b")), `"sensitive_attributes": []`, "\"sensitive_attributes\": [],\n          \"dependencies\": [\n            \"aws_instance.web\"\n          ]", 1)
+			storagetest.Do(t, s.Write(t.Context(), []byte(text)))
+			storagetest.Do(t, s.Record(t.Context(), 1, []byte(`{"serial":1,"who":"me","command":"apply","ended":"2026-11-29T10:00:00Z","added":2,"changed":0,"removed":0}`)))
+			storagetest.Do(t, s.Write(t.Context(), []byte(strings.Replace(strings.Replace(text, `"serial": 1`, `"serial": 2`, 1), `"id": "b"`, `"id": "c"`, 1))))
+		}
+		for _, q := range queries {
+			columns, rows, err := b.Query(t.Context(), q)
+			if err != nil || len(columns) == 0 || len(rows) == 0 {
+				t.Errorf("%s\n%v: %v %v", q, err, columns, rows)
+			}
+		}
+		_, rows, err := b.Query(t.Context(), "SELECT workspace, value, NULL, serial FROM output_values JOIN history USING (workspace) WHERE workspace = 'dev'")
+		if err != nil || fmt.Sprint(rows) != `[[dev "x" <nil> 1]]` {
+			t.Errorf("%v %v", rows, err)
+		}
+		for _, bad := range []string{"DELETE FROM objects", "SELECT 1; DELETE FROM objects", "SELEC", "DROP VIEW resources"} {
+			if _, _, err := b.Query(t.Context(), bad); err == nil {
+				t.Errorf("%s: done", bad)
+			}
+		}
+		if got := versions(t, b, "objects"); len(got) != 4 {
+			t.Errorf("%q", got)
+		}
+	})
+}
