@@ -149,6 +149,13 @@ func (r *Run) readBy(root *Root, i *eval.Instance, p addr.Provider, config cty.V
 	return nil
 }
 
+// started reports whether an apply of a root has started.
+func (r *Run) started(root *Root) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tasks[root].started
+}
+
 // output notes the final value of an output of a root, nil for none.
 func (r *Run) output(root *Root, name string, out *state.Output) {
 	r.mu.Lock()
@@ -245,28 +252,31 @@ func (r *Run) upstream(ctx context.Context, root *Root, i *eval.Instance, p addr
 	if diags := r.connect(root, to, Read{i.Addr.String(), root.seen(i.Resource.Range)}); diags.HasErrors() {
 		return cty.NilVal, diags
 	}
-	awaited := t.planned
-	r.mu.Lock()
-	later := r.tasks[root].started // a later round plans for what the others have resulted in
-	r.mu.Unlock()
-	if later {
-		awaited = t.ended
+	names := needed(i, to)
+	interrupted := diag.Interrupted.List("Planning was interrupted before it was done.")
+	if r.started(root) { // a later round plans with what the others have resulted in
+		switch {
+		case r.await(ctx, to, names):
+			return r.final(to, config), nil
+		case ctx.Err() != nil:
+			return cty.NilVal, interrupted
+		}
+		return cty.NilVal, Upstream.List("The state of the root %s is read here, and that root could not be applied. Its problems are reported there.", to.Name)
 	}
-	if !r.away(ctx, awaited) {
-		return cty.NilVal, diag.Interrupted.List("Planning was interrupted before it was done.")
+	if !r.away(ctx, t.planned) {
+		return cty.NilVal, interrupted
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if own := r.tasks[root]; own.reads == nil {
+	own := r.tasks[root]
+	if own.reads == nil {
 		own.reads = map[string][]string{}
 	}
-	r.tasks[root].reads[i.Addr.String()] = needed(i, to)
+	own.reads[i.Addr.String()] = names
 	switch {
 	case t.plan == nil:
 		return cty.NilVal, Upstream.List("The state of the root %s is read here, and that root could not be planned. Its problems are reported there.", to.Name)
-	case later && !t.done:
-		return cty.NilVal, Upstream.List("The state of the root %s is read here, and that root could not be applied. Its problems are reported there.", to.Name)
-	case t.applied, later:
+	case t.applied:
 		return cty.NilVal, nil // the state has what was planned
 	}
 	outputs, changes := planned(to.config, t.plan)

@@ -120,7 +120,7 @@ func (a Apply) Run(ctx context.Context, by Approver) bool {
 			return false
 		case a.Rounds <= 1 || len(made.Deferred) == 0 || ctx.Err() != nil:
 			return true
-		case !made.HasChanges():
+		case !made.HasChanges() && !awaits(made):
 			by.Problem(planner.UnknownForEach.As("Nothing left that would make more known").List("Some objects are deferred because their number isn't known yet, and nothing else in this plan would change that. Check the for_each arguments of the components above."))
 			return false
 		case round == a.Rounds:
@@ -130,6 +130,14 @@ func (a Apply) Run(ctx context.Context, by Approver) bool {
 		a.Plan.Options.Replace = made.Untouched(a.Plan.Options.Replace)
 		by.Again(round)
 	}
+}
+
+// awaits reports whether an apply of a plan reads what something else was about to change, such as the state of another
+// root. The next plan knows more then.
+func awaits(p *plan.Plan) bool {
+	return slices.ContainsFunc(p.Changes, func(c *plan.Change) bool {
+		return c.Action == plan.Read && c.Reason == plan.ReadDependencyPending
+	})
 }
 
 // once plans and applies under one lock.
