@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # 2 MiB of memory and a millisecond of every start.
 export GOFLAGS := -trimpath -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories tools providers-beside aws-modules page vscode pipelines editors lsp-moves lsp-bench ci clean soak
+.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories tools providers-beside aws-modules page vscode pipelines windows editors lsp-moves lsp-bench ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -162,6 +162,10 @@ vscode: ## tools/vscode/weir.vsix, the extension for VS Code; needs npm
 pipelines: build ## the action setup-weir, in tools/setup-weir/dist, and the template for GitLab, with tests of both; needs npm and rsync
 	cd tools/setup-weir && npm ci --no-fund --no-audit && npm run -s build && npm test
 	tools/gitlab/test bin/weir
+
+windows: ## build bin/weir.exe, and use it with wine, where there is one
+	GOOS=windows GOARCH=amd64 go build -ldflags '$(STAMP)' -o bin/weir.exe ./cmd/weir
+	test/windows/run bin/weir.exe
 
 editors: build ## use the language server from Neovim, where there is one
 	test/editors/run bin/weir
