@@ -148,6 +148,23 @@ func TestProposedNewPairsNoSetsInSets(t *testing.T) {
 	}
 }
 
+// A nested attribute that appears makes another element of it.
+func TestProposedNewPairsNested(t *testing.T) {
+	nested := &schema.Object{Nesting: schema.Single, Attributes: map[string]*schema.Attribute{"in": {Type: cty.String, Optional: true}}}
+	b := &schema.Block{Blocks: map[string]*schema.NestedBlock{"disk": {Nesting: schema.Set, Block: &schema.Block{Attributes: map[string]*schema.Attribute{
+		"id":  {Type: cty.String, Computed: true},
+		"own": {Nested: nested, Optional: true, Computed: true},
+	}}}}}
+	one := func(id, own cty.Value) cty.Value { return obj(object{"id": id, "own": own}) }
+	none, own := cty.NullVal(nested.ImpliedType()), obj(object{"in": str("x")})
+	prior := obj(object{"disk": set(one(str("1"), none))})
+	config := obj(object{"disk": set(one(null, own), one(null, none))})
+	want := obj(object{"disk": set(one(null, own), one(str("1"), none))})
+	if got := ProposedNew(b, prior, config); !got.RawEquals(want) {
+		t.Errorf("got  %#v\nwant %#v", got, want)
+	}
+}
+
 // Taking away an argument whose object can't have been computed unsets it.
 func TestProposedNewDropsWhatWasConfigured(t *testing.T) {
 	nested := &schema.Object{Nesting: schema.Single, Attributes: map[string]*schema.Attribute{
