@@ -45,6 +45,15 @@ var postgresDialect = dialect{
 	alone:     "SELECT pg_advisory_xact_lock(837465901)",
 }
 
+// exec runs a statement and returns how many rows it changed.
+func exec(ctx context.Context, tx *sql.Tx, text string, args ...any) (int64, error) {
+	done, err := tx.ExecContext(ctx, text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
 // query has the values of some rows.
 func query[T any](ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) (T, error), text string, args ...any) (list []T, err error) {
 	rows, err := tx.QueryContext(ctx, text, args...)
@@ -250,7 +259,7 @@ func (s *server) makeTables(ctx context.Context, tx *sql.Tx) error {
 		start = append([]string{s.dialect.alone, "CREATE SCHEMA IF NOT EXISTS " + pgx.Identifier{s.schema}.Sanitize()}, start...)
 	}
 	for _, text := range start {
-		if _, err := tx.ExecContext(ctx, text); err != nil {
+		if _, err := exec(ctx, tx, text); err != nil {
 			return err
 		}
 	}
@@ -266,15 +275,15 @@ func (s *server) makeTables(ctx context.Context, tx *sql.Tx) error {
 			if strings.TrimSpace(text) == "" {
 				continue
 			}
-			if _, err := tx.ExecContext(ctx, text); err != nil {
+			if _, err := exec(ctx, tx, text); err != nil {
 				return err
 			}
 		}
 		version++
 	}
-	if _, err := tx.ExecContext(ctx, "DELETE FROM schema_version"); err != nil {
+	if _, err := exec(ctx, tx, "DELETE FROM schema_version"); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO schema_version (version) VALUES ($1)", version)
+	_, err = exec(ctx, tx, "INSERT INTO schema_version (version) VALUES ($1)", version)
 	return err
 }

@@ -177,7 +177,7 @@ func (b *Backend) CreateWorkspace(ctx context.Context, name string) error {
 }
 
 func addWorkspace(ctx context.Context, tx *sql.Tx, name string) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO states (name) VALUES ($1) ON CONFLICT (name) DO NOTHING", name)
+	_, err := exec(ctx, tx, "INSERT INTO states (name) VALUES ($1) ON CONFLICT (name) DO NOTHING", name)
 	return err
 }
 
@@ -188,12 +188,12 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 	}
 	return b.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, table := range []string{"objects", "objects_history", "outputs", "outputs_history", "checks", "checks_history", "states_history", "runs"} {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE state = (SELECT id FROM states WHERE name = $1)", name); err != nil {
+			if _, err := exec(ctx, tx, "DELETE FROM "+table+" WHERE state = (SELECT id FROM states WHERE name = $1)", name); err != nil {
 				return err
 			}
 		}
 		for _, table := range []string{"states", "locks", "notes"} {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE name = $1", name); err != nil {
+			if _, err := exec(ctx, tx, "DELETE FROM "+table+" WHERE name = $1", name); err != nil {
 				return err
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 // keep has a version stay readable when the next one is written.
 func (s *store) keep(ctx context.Context, tx *sql.Tx, r *stateRow) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO states_history (state, version, serial, lineage, written_by, head, whole, until, replaced)"+
+	_, err := exec(ctx, tx, "INSERT INTO states_history (state, version, serial, lineage, written_by, head, whole, until, replaced)"+
 		" SELECT id, version, serial, lineage, written_by, head, whole, $1, "+s.b.dialect.now+" FROM states WHERE id = $2", r.version+1, r.id)
 	return err
 }
@@ -23,15 +23,15 @@ func prune(ctx context.Context, tx *sql.Tx, at position) error {
 	if err != nil || !oldest.Valid {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, "DELETE FROM states_history WHERE state = $1 AND version < $2", at.state, oldest.Int64); err != nil {
+	if _, err := exec(ctx, tx, "DELETE FROM states_history WHERE state = $1 AND version < $2", at.state, oldest.Int64); err != nil {
 		return err
 	}
 	for _, t := range tables {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+t.name+"_history WHERE state = $1 AND until <= $2", at.state, oldest.Int64); err != nil {
+		if _, err := exec(ctx, tx, "DELETE FROM "+t.name+"_history WHERE state = $1 AND until <= $2", at.state, oldest.Int64); err != nil {
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, "DELETE FROM runs WHERE state = $1 AND serial < (SELECT min(serial) FROM states_history WHERE state = $1)", at.state)
+	_, err = exec(ctx, tx, "DELETE FROM runs WHERE state = $1 AND serial < (SELECT min(serial) FROM states_history WHERE state = $1)", at.state)
 	return err
 }
 
@@ -68,7 +68,7 @@ func (s *store) ReadEarlier(ctx context.Context, serial uint64) (text []byte, er
 // Record implements storage.Historian.
 func (s *store) Record(ctx context.Context, serial uint64, run []byte) error {
 	return s.b.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO runs (state, serial, run) SELECT id, $1, $2 FROM states WHERE name = $3"+
+		_, err := exec(ctx, tx, "INSERT INTO runs (state, serial, run) SELECT id, $1, $2 FROM states WHERE name = $3"+
 			" ON CONFLICT (state, serial) DO UPDATE SET run = excluded.run", int64(serial), string(run), s.name) // #nosec G115 -- as above
 		return err
 	})

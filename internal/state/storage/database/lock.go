@@ -63,11 +63,7 @@ func (s *store) renew(ctx context.Context, id string) {
 		}
 		var lost bool
 		err := s.b.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			done, err := tx.ExecContext(ctx, "UPDATE locks SET expires = "+s.b.dialect.now+" + $1 WHERE name = $2 AND id = $3", s.b.seconds(), s.name, id)
-			if err != nil {
-				return err
-			}
-			n, err := done.RowsAffected()
+			n, err := exec(ctx, tx, "UPDATE locks SET expires = "+s.b.dialect.now+" + $1 WHERE name = $2 AND id = $3", s.b.seconds(), s.name, id)
 			lost = n == 0
 			return err
 		})
@@ -104,11 +100,8 @@ func (s *store) Unlock(ctx context.Context, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.b.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, "UPDATE locks SET id = '', info = '' WHERE name = $1 AND id = $2 AND id <> ''", s.name, id)
-		if err != nil {
-			return err
-		}
-		if n, err := done.RowsAffected(); err != nil || n > 0 {
+		n, err := exec(ctx, tx, "UPDATE locks SET id = '', info = '' WHERE name = $1 AND id = $2 AND id <> ''", s.name, id)
+		if err != nil || n > 0 {
 			return err
 		}
 		holder, err := s.holder(ctx, tx)

@@ -272,14 +272,14 @@ func (s *store) save(ctx context.Context, tx *sql.Tx, t table, at position, befo
 	}
 	slices.SortFunc(changed, func(a, b *row) int { return strings.Compare(a.address, b.address) })
 	for list := range slices.Chunk(slices.Concat(replaced, gone), batch) {
-		_, err := tx.ExecContext(ctx, "INSERT INTO "+t.name+"_history ("+t.all()+", until) SELECT "+t.all()+", $1 FROM "+t.name+
+		_, err := exec(ctx, tx, "INSERT INTO "+t.name+"_history ("+t.all()+", until) SELECT "+t.all()+", $1 FROM "+t.name+
 			" WHERE state = $2 AND version <= $3 AND address IN ("+marks(4, len(list))+")", append([]any{at.version, at.state, at.kept}, list...)...)
 		if err != nil {
 			return err
 		}
 	}
 	for list := range slices.Chunk(gone, batch) {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+t.name+" WHERE state = $1 AND address IN ("+marks(2, len(list))+")", append([]any{at.state}, list...)...); err != nil {
+		if _, err := exec(ctx, tx, "DELETE FROM "+t.name+" WHERE state = $1 AND address IN ("+marks(2, len(list))+")", append([]any{at.state}, list...)...); err != nil {
 			return err
 		}
 	}
@@ -310,7 +310,7 @@ func (s *store) put(ctx context.Context, tx *sql.Tx, t table, at position, list 
 	for _, c := range append(slices.Clone(t.columns), "body", "sealed", "version") {
 		set = append(set, c+" = excluded."+c)
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO "+t.name+" ("+t.all()+") VALUES "+strings.Join(values, ", ")+
+	_, err := exec(ctx, tx, "INSERT INTO "+t.name+" ("+t.all()+") VALUES "+strings.Join(values, ", ")+
 		" ON CONFLICT (state, address) DO UPDATE SET "+strings.Join(set, ", "), args...)
 	return err
 }

@@ -191,7 +191,7 @@ func (s *store) Write(ctx context.Context, text []byte) error {
 				return err
 			}
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE states SET version = $1, kept = $2, serial = $3, lineage = $4, written_by = $5, head = $6, whole = $7 WHERE id = $8",
+		_, err = exec(ctx, tx, "UPDATE states SET version = $1, kept = $2, serial = $3, lineage = $4, written_by = $5, head = $6, whole = $7 WHERE id = $8",
 			at.version, at.kept, int64(parts.Serial), parts.Lineage, parts.Version, head, whole, at.state) // #nosec G115 -- as above
 		return err
 	})
@@ -241,10 +241,10 @@ func (s *store) SetNote(ctx context.Context, note []byte) error {
 			return err
 		}
 		if note == nil {
-			_, err := tx.ExecContext(ctx, "DELETE FROM notes WHERE name = $1", s.name)
+			_, err := exec(ctx, tx, "DELETE FROM notes WHERE name = $1", s.name)
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "INSERT INTO notes (name, note) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET note = excluded.note", s.name, note)
+		_, err := exec(ctx, tx, "INSERT INTO notes (name, note) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET note = excluded.note", s.name, note)
 		return err
 	})
 }
