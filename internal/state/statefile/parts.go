@@ -148,9 +148,6 @@ func (s *splitter) file() error {
 	return err
 }
 
-// text_ is scanner.text, which the field hides.
-func (s *splitter) text_() (string, error) { return s.text() }
-
 // slice is the text of the next value.
 func (s *splitter) slice() (string, error) {
 	s.peek()
