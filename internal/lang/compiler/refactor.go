@@ -257,9 +257,11 @@ func (c *compiler) importProvider(a address, attr *hcl.Attribute) {
 	if target == nil {
 		return
 	}
+	before := len(c.diags)
 	ref, ok := c.providerRef(attr.Expr, "provider")
+	c.diags = c.diags[:before] // reported when it was declared
 	switch use := target.Provider; {
-	case !ok: // reported when it was declared
+	case !ok:
 	case !use.Explicit:
 		c.diags.Add(wrong.Error(attr.Range, "The block of %s at %s has no provider argument, and an import uses the provider of its target. Write the argument there, or remove it here.", a.Name, target.Range))
 	case use.LocalName != ref.Local || use.Alias != ref.Alias:
