@@ -78,6 +78,8 @@ type store struct {
 
 	mu   sync.Mutex
 	seen *[sha256.Size]byte // of what Write replaces, nil where that isn't known
+	// sent is of what a failed Write may have written all the same, nil for nothing.
+	sent *[sha256.Size]byte
 }
 
 // get is the state that is there. One without anything in it counts as none.
@@ -94,7 +96,7 @@ func (s *store) get(ctx context.Context) ([]byte, error) {
 
 func (s *store) saw(state []byte) {
 	sum := sha256.Sum256(state)
-	s.seen = &sum
+	s.seen, s.sent = &sum, nil
 }
 
 func (s *store) Read(ctx context.Context) ([]byte, error) {
@@ -117,11 +119,13 @@ func (s *store) Write(ctx context.Context, state []byte) error {
 		if err != nil {
 			return err
 		}
-		if sha256.Sum256(now) != *s.seen {
+		if sum := sha256.Sum256(now); sum != *s.seen && (s.sent == nil || sum != *s.sent) {
 			return storage.ErrChanged
 		}
 	}
 	if err := s.provider.WriteState(ctx, s.typ, s.name, state).Err(); err != nil {
+		sum := sha256.Sum256(state)
+		s.sent = &sum
 		return err
 	}
 	s.saw(state)

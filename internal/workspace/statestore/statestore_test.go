@@ -3,6 +3,7 @@ package statestore_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -120,6 +121,10 @@ func (s *server) WriteStateBytes(from grpc.ClientStreamingServer[tfplugin6.Write
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if name == "lost" && s.states[name] == nil {
+		s.states[name] = state.Bytes()
+		return fail("the connection was lost")
+	}
 	s.states[name] = state.Bytes()
 	return from.SendAndClose(&tfplugin6.WriteStateBytes_Response{})
 }
@@ -263,6 +268,28 @@ func TestStoreProblems(t *testing.T) {
 		if diags == nil {
 			t.Error("a store of an unknown type works")
 		}
+	}
+}
+
+// TestLostAnswer: a write that arrived, although its answer was lost, isn't one of somebody else.
+func TestLostAnswer(t *testing.T) {
+	s, p := configured(t)
+	store, err := statestore.New(p, "mem_store", "mem").State("lost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Write(t.Context(), []byte(`{"serial": 1}`)); err == nil || !strings.Contains(err.Error(), "the connection was lost") {
+		t.Errorf("a lost answer: %v", err)
+	}
+	if err := store.Write(t.Context(), []byte(`{"serial": 2}`)); err != nil || string(s.states["lost"]) != `{"serial": 2}` {
+		t.Errorf("after a lost answer: %v %s", err, s.states["lost"])
+	}
+	s.states["lost"] = []byte(`{"serial": 3}`)
+	if err := store.Write(t.Context(), []byte(`{"serial": 4}`)); !errors.Is(err, storage.ErrChanged) {
+		t.Errorf("over what somebody else wrote: %v", err)
 	}
 }
 

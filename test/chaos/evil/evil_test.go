@@ -141,7 +141,14 @@ func (p *evil) answer(_ any, stream grpc.ServerStream) error {
 	if err := stream.RecvMsg(in); err != nil {
 		return err
 	}
-	request := []byte(in.ProtoReflect().GetUnknown())
+	requests := [][]byte{in.ProtoReflect().GetUnknown()}
+	for name == "WriteStateBytes" {
+		in := &emptypb.Empty{}
+		if err := stream.RecvMsg(in); err != nil {
+			break
+		}
+		requests = append(requests, in.ProtoReflect().GetUnknown())
+	}
 	h := *p.honest
 	h.encode = write
 	evil := name == p.call
@@ -151,7 +158,7 @@ func (p *evil) answer(_ any, stream grpc.ServerStream) error {
 	if evil && p.before() {
 		h.encode = p.encode
 	}
-	messages, err := call(&h, name, request, stream.Context())
+	messages, err := call(&h, name, requests, stream.Context())
 	if err != nil {
 		return err
 	}
@@ -168,8 +175,12 @@ func (p *evil) answer(_ any, stream grpc.ServerStream) error {
 }
 
 // call has the honest answer, or all events of a stream.
-func call(h *honest, name string, request []byte, ctx context.Context) ([]proto.Message, error) {
+func call(h *honest, name string, requests [][]byte, ctx context.Context) ([]proto.Message, error) {
 	switch name {
+	case "ReadStateBytes":
+		return h.readState(requests[0])
+	case "WriteStateBytes":
+		return h.writeState(requests)
 	case "ListResource":
 		return h.list(), nil
 	case "InvokeAction":
@@ -177,7 +188,7 @@ func call(h *honest, name string, request []byte, ctx context.Context) ([]proto.
 	}
 	for _, m := range tfplugin6.Provider_ServiceDesc.Methods {
 		if m.MethodName == name {
-			answer, err := m.Handler(h, ctx, func(v any) error { return proto.Unmarshal(request, v.(proto.Message)) }, nil)
+			answer, err := m.Handler(h, ctx, func(v any) error { return proto.Unmarshal(requests[0], v.(proto.Message)) }, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -253,7 +264,7 @@ func (p *evil) before() bool {
 		go panic("evil") // gRPC doesn't recover, but a handler might
 		time.Sleep(time.Hour)
 	case "silence", "endless":
-		if p.does == "endless" && (p.call == "ListResource" || p.call == "InvokeAction") {
+		if p.does == "endless" && streams(p.call) {
 			break
 		}
 		note("%s changed", p.call)
@@ -295,9 +306,13 @@ func (p *evil) encode(v cty.Value, t cty.Type) *tfplugin6.DynamicValue {
 	return write(wrong, wrong.Type())
 }
 
+// streams reports whether the answer to a call has several messages.
+func streams(call string) bool {
+	return call == "ListResource" || call == "InvokeAction" || call == "ReadStateBytes"
+}
+
 // after sends the answer, or something in place of it.
 func (p *evil) after(name string, messages []proto.Message, stream grpc.ServerStream) error {
-	streams := name == "ListResource" || name == "InvokeAction"
 	var honest int
 	for _, m := range messages {
 		honest += proto.Size(m)
@@ -315,7 +330,7 @@ func (p *evil) after(name string, messages []proto.Message, stream grpc.ServerSt
 		p.changed = honest > 0
 		messages = []proto.Message{raw(nil)}
 	case "twice":
-		p.changed = !streams || name == "InvokeAction"
+		p.changed = !streams(name) || name == "InvokeAction"
 		messages = append(messages, messages[len(messages)-1])
 	case "refusal":
 		note("%s changed", name)

@@ -139,6 +139,7 @@ func (*honest) GetProviderSchema(context.Context, *tfplugin6.GetProviderSchema_R
 		ListResourceSchemas:      map[string]*tfplugin6.Schema{"evil_thing": block(0, optional("name", `"string"`))},
 		ActionSchemas:            map[string]*tfplugin6.ActionSchema{"evil_act": {Schema: block(0, required("name", `"string"`))}},
 		Functions:                map[string]*tfplugin6.Function{"shout": texts("shout")},
+		StateStoreSchemas:        map[string]*tfplugin6.Schema{"evil_store": block(0, optional("name", `"string"`))},
 		ServerCapabilities:       &tfplugin6.ServerCapabilities{PlanDestroy: true, MoveResourceState: true},
 	}, nil
 }
