@@ -256,18 +256,19 @@ func TestStop(t *testing.T) {
 func TestImport(t *testing.T) {
 	b := newBench(t, estate("x"))
 	b.provider.SetRemote("id-7", cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal("seven"), "zone": cty.NullVal(cty.String), "id": cty.StringVal("id-7")}))
-	for _, c := range []struct{ address, want string }{
-		{"sim_object.none", "resource address \"sim_object.none\" does not exist in the configuration."},
-		{"module.none.sim_object.a", "Import to non-existent module"},
-		{"sim_object.a", ""},
-		{"sim_object.a", "Resource already managed by weir"},
+	for _, c := range []struct{ address, want, detail string }{
+		{"sim_object.none", "resource address \"sim_object.none\" does not exist in the configuration.", "create its configuration in the root module."},
+		{"module.m.sim_object.none", "resource address \"module.m.sim_object.none\" does not exist in the configuration.", "create its configuration in the module module.m."},
+		{"module.none.sim_object.a", "Import to non-existent module", ""},
+		{"sim_object.a", "", ""},
+		{"sim_object.a", "Resource already managed by weir", ""},
 	} {
 		target, err := addr.ParseTarget(c.address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		diags := Import{Dir: b.Directory, Opening: b.opening("import"), Objects: []planoptions.Import{{Target: target, ID: "id-7"}}}.Run(t.Context())
-		if got := diags.Only(diag.Error); c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Summary != c.want) {
+		if got := diags.Only(diag.Error); c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Summary != c.want || !strings.Contains(got[0].Detail, c.detail)) {
 			t.Errorf("%s: %v", c.address, diags)
 		}
 	}
@@ -308,5 +309,63 @@ func TestAtOnce(t *testing.T) {
 		if got := b.objects(t); !strings.HasSuffix(got, want) {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
+	}
+}
+
+// TestGenerate: configuration that is generated counts at once, also where it is written to a
+// folder that no module is read from.
+func TestGenerate(t *testing.T) {
+	for _, path := range []string{"new.tf", "new.txt", "sub/new.tf"} {
+		b := newBench(t, map[string]string{"main.tf": "import {\n  to = sim_object.a\n  id = \"id-7\"\n}\n", "sub/other.txt": ""})
+		b.provider.SetRemote("id-7", cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal("seven"), "zone": cty.NullVal(cty.String), "id": cty.StringVal("id-7")}))
+		a := &approver{approved: true}
+		if !b.apply(t.Context(), Plan{Options: planoptions.Planning{Generate: path}}, a) {
+			t.Errorf("%s: %v", path, a.problems.Err())
+			continue
+		}
+		if got := b.objects(t); got != `sim_object.a {"id":"id-7","name":"seven","zone":null}` {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
+// TestCopyModule: a directory gets a copy of a module, or an error that says why not.
+func TestCopyModule(t *testing.T) {
+	from := t.TempDir()
+	if err := os.WriteFile(filepath.Join(from, "a.tf"), []byte("locals {}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, nil)
+	if diags := b.CopyModule(t.Context(), from); diags.HasErrors() {
+		t.Error(diags.Err())
+	}
+	if got, err := os.ReadFile(filepath.Join(b.Place.Dir, "a.tf")); err != nil || string(got) != "locals {}\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	b = newBench(t, nil)
+	if diags := b.CopyModule(t.Context(), filepath.Join(from, "none")); !diags.HasErrors() {
+		t.Error("a module that doesn't exist is copied")
+	}
+}
+
+// TestDoctorMirrors: a folder of packages that is missing is a problem; a mirror elsewhere isn't
+// looked at.
+func TestDoctorMirrors(t *testing.T) {
+	b := newBench(t, nil)
+	settings := filepath.Join(b.Place.Dir, "settings")
+	text := fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n  filesystem_mirror {\n    path = %q\n  }\n  network_mirror {\n    url = \"https://mirror.example.com/\"\n  }\n}\n", b.Place.Dir, filepath.Join(b.Place.Dir, "none"))
+	if err := os.WriteFile(settings, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.Place.Environ["TF_CLI_CONFIG_FILE"] = settings
+	var got []string
+	for _, c := range (Doctor{b.Directory}).settings() {
+		if c.Name == "mirror" {
+			got = append(got, fmt.Sprint(c.Verdict, " ", strings.ReplaceAll(c.Text, b.Place.Dir, "DIR")))
+		}
+	}
+	want := []string{"ok filesystem_mirror DIR", "problem filesystem_mirror DIR/none can't be read", "ok network_mirror https://mirror.example.com/"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
