@@ -18,6 +18,7 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/provider"
@@ -367,5 +368,31 @@ func TestDoctorMirrors(t *testing.T) {
 	want := []string{"ok filesystem_mirror DIR", "problem filesystem_mirror DIR/none can't be read", "ok network_mirror https://mirror.example.com/"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// A quiet initializer reports nothing.
+type quiet struct{ Initializer }
+
+func (quiet) Begins(Part)   {}
+func (quiet) Module(string) {}
+
+// TestInstallModules: the modules that are used are noted, and no others.
+func TestInstallModules(t *testing.T) {
+	b := newBench(t, map[string]string{"used/a.tf": "", "other/a.tf": ""})
+	diags := b.InstallModules(false, quiet{}, func(resolve func(context.Context, module.Request) (string, diag.List)) ([]string, diag.List) {
+		var diags diag.List
+		for _, key := range []string{"used", "other"} {
+			_, more := resolve(t.Context(), module.Request{Key: key, ParentDir: ".", Source: "./" + key})
+			diags.Append(more)
+		}
+		return []string{"used"}, diags
+	})
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	noted, err := module.ReadManifest(b.Place.Files(), b.Place.DataName())
+	if err != nil || len(noted) != 2 || noted[""].Dir != "." || noted["used"].Dir != "used" {
+		t.Errorf("%v, %v", noted, err)
 	}
 }
