@@ -14,7 +14,7 @@ import (
 	"weir.dev/weir/internal/state/encryption"
 )
 
-// TestHistoryEnds: as many are kept as that, wherever the data directory is.
+// TestHistoryEnds: as many are kept as that, and can be verified, wherever the data directory is.
 func TestHistoryEnds(t *testing.T) {
 	at := httptest.NewServer(&server{})
 	defer at.Close()
@@ -32,6 +32,20 @@ func TestHistoryEnds(t *testing.T) {
 		if list := s.History(); len(list) > keptStates || n > keptStates && list[0].Serial != uint64(n) {
 			t.Fatalf("after %d: %v", n+1, list)
 		}
+	}
+	s := open(t, at.URL, by)
+	s.DataDir = data
+	var verified int
+	for _, f := range s.Verify(t.Context()) {
+		if f.What == "earlier state" {
+			verified++
+		}
+		if f.Problems.HasErrors() {
+			t.Errorf("%s: %v", f.What, f.Problems.Err())
+		}
+	}
+	if verified != keptStates {
+		t.Errorf("%d are verified", verified)
 	}
 }
 

@@ -318,3 +318,34 @@ func TestOutlinedBesideJournal(t *testing.T) {
 		}
 	}
 }
+
+// TestSavedBetween: a state that a run saves while its apply is under way is its own, so that a
+// deletion after it isn't undone by a kill.
+func TestSavedBetween(t *testing.T) {
+	at := httptest.NewServer(&server{})
+	defer at.Close()
+	data := t.TempDir()
+	next := func() *Session {
+		s := open(t, at.URL, encryption.State{})
+		s.DataDir = data
+		if diags := s.Read(t.Context()); diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		return s
+	}
+	s := next()
+	w, made := unfinished(t, s)
+	s.journal = w
+	between := words("between")
+	between.Objects[made] = &state.Object{Provider: addr.ProviderConfig{Provider: addr.OpenTofu.Provider("a")}, JSON: []byte(`{"id":"1"}`)}
+	if err := s.save(t.Context(), between); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Result(made, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if s = next(); s.Snapshot().Objects[made] != nil {
+		t.Error("the object that was deleted is in the state")
+	}
+}
