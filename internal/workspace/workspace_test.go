@@ -377,22 +377,48 @@ type quiet struct{ Initializer }
 func (quiet) Begins(Part)   {}
 func (quiet) Module(string) {}
 
-// TestInstallModules: the modules that are used are noted, and no others.
+// TestInstallModules: the modules that are used are brought and noted, and no others.
 func TestInstallModules(t *testing.T) {
 	b := newBench(t, map[string]string{"used/a.tf": "", "other/a.tf": ""})
+	from := t.TempDir()
+	if err := os.WriteFile(filepath.Join(from, "a.tf"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	diags := b.InstallModules(false, quiet{}, func(resolve func(context.Context, module.Request) (string, diag.List)) ([]string, diag.List) {
 		var diags diag.List
-		for _, key := range []string{"used", "other"} {
-			_, more := resolve(t.Context(), module.Request{Key: key, ParentDir: ".", Source: "./" + key})
+		for key, source := range map[string]string{"used": "./used", "other": "./other", "far": from} {
+			_, more := resolve(t.Context(), module.Request{Key: key, ParentDir: ".", Source: source})
 			diags.Append(more)
 		}
-		return []string{"used"}, diags
+		return []string{"used", "far"}, diags
 	})
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
 	noted, err := module.ReadManifest(b.Place.Files(), b.Place.DataName())
-	if err != nil || len(noted) != 2 || noted[""].Dir != "." || noted["used"].Dir != "used" {
+	if err != nil || len(noted) != 3 || noted[""].Dir != "." || noted["used"].Dir != "used" || !strings.HasSuffix(noted["far"].Source, from) {
 		t.Errorf("%v, %v", noted, err)
+	}
+}
+
+// TestNoSavedPlan: what can't be written as a plan, read as one or applied says so.
+func TestNoSavedPlan(t *testing.T) {
+	b := newBench(t, estate("first"))
+	o := b.opening("plan")
+	o.Record = true
+	w, made, diags := Plan{Dir: b.Directory, Opening: o}.Run(t.Context())
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	if err := w.Save(t.Context(), "none/p.plan", "1", made); err == nil {
+		t.Error("a plan is written to a directory that doesn't exist")
+	}
+	w.Unlock()
+	if _, diags := b.ReadPlan("m"); !diags.HasErrors() || !strings.Contains(diags.Err().Error(), "It is a directory.") {
+		t.Errorf("a directory: %v", diags)
+	}
+	// Only what is wrong is reported.
+	if _, diags := b.savedInputs(made, []environment.Var{{Value: "other"}}); len(diags) != 1 || diags[0].Summary != "Invalid -var option" {
+		t.Errorf("a variable without a value: %v", diags)
 	}
 }
