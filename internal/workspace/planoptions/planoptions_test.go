@@ -60,3 +60,16 @@ func TestAgrees(t *testing.T) {
 		}
 	}
 }
+
+// TestIsGiven: only what makes sense for a new plan alone is given.
+func TestIsGiven(t *testing.T) {
+	some := []string{"a.b"}
+	for _, p := range []Plan{{Destroy: true}, {RefreshOnly: true}, {Targets: some}, {TargetFiles: some}, {Excludes: some}, {ExcludeFiles: some}, {Replace: some}, {Invoke: some}} {
+		if !p.IsGiven() {
+			t.Errorf("%+v isn't given", p)
+		}
+	}
+	if p := (Plan{SkipRefresh: true, AutoRefresh: true}); p.IsGiven() {
+		t.Errorf("%+v is given", p)
+	}
+}
