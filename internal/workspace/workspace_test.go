@@ -422,3 +422,20 @@ func TestNoSavedPlan(t *testing.T) {
 		t.Errorf("a variable without a value: %v", diags)
 	}
 }
+
+// TestRecoverNothing: an object that isn't in doubt can't be forgotten, and nobody is led to think
+// that it was.
+func TestRecoverNothing(t *testing.T) {
+	b := newBench(t, estate("first"))
+	target, err := addr.ParseTarget("sim_object.a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forgotten, left, diags := Recover{Dir: b.Directory, Forget: []addr.Instance{target.Instance()}}.Run(t.Context())
+	if len(forgotten)+len(left) > 0 || len(diags) != 1 || diags[0].Summary != "Nothing in doubt" {
+		t.Errorf("%v, %v, %v", forgotten, left, diags)
+	}
+	if forgotten, left, diags = (Recover{Dir: b.Directory, ForgetAll: true}).Run(t.Context()); len(forgotten)+len(left) > 0 || diags.HasErrors() {
+		t.Errorf("%v, %v, %v", forgotten, left, diags)
+	}
+}
