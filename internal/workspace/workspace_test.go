@@ -410,12 +410,24 @@ func TestNoSavedPlan(t *testing.T) {
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
+	if err := w.Save(t.Context(), "p.plan", "1", made); err != nil {
+		t.Fatal(err)
+	}
 	if err := w.Save(t.Context(), "none/p.plan", "1", made); err == nil {
 		t.Error("a plan is written to a directory that doesn't exist")
 	}
 	w.Unlock()
 	if _, diags := b.ReadPlan("m"); !diags.HasErrors() || !strings.Contains(diags.Err().Error(), "It is a directory.") {
 		t.Errorf("a directory: %v", diags)
+	}
+	content, diags := b.ReadPlan("p.plan")
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	content.Files["main.tf"] = []byte("resource {")
+	damaged := &approver{approved: true}
+	if b.apply(t.Context(), Plan{Subject: b.Saved(content)}, damaged) || !damaged.problems.HasErrors() {
+		t.Errorf("a plan with configuration that can't be read: %v", damaged.problems)
 	}
 	// Only what is wrong is reported.
 	if _, diags := b.savedInputs(made, []environment.Var{{Value: "other"}}); len(diags) != 1 || diags[0].Summary != "Invalid -var option" {

@@ -8,8 +8,8 @@ import (
 	"weir.dev/weir/internal/moduletest/testresult"
 )
 
-// TestDirectory: the directory of a test's state has a name that tells of which file the test is,
-// and that is one below the shelf's.
+// TestDirectory: the directory of a test's state is named by the file of the test,
+// and is one below the shelf's.
 func TestDirectory(t *testing.T) {
 	s := Shelf{Dir: filepath.Join(t.TempDir(), "shelf")}
 	dir, err := s.directory(testresult.Label{File: "tests/Net-1_a.tftest.hcl é"})

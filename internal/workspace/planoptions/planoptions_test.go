@@ -29,7 +29,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestAgrees: a plan is the one that is asked for unless something else is said of its mode, its
+// TestAgrees: a plan is the requested one unless something else is said of its mode, its
 // targets or what it replaces.
 func TestAgrees(t *testing.T) {
 	targets := func(texts ...string) (list []addr.Target) {
