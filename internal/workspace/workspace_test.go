@@ -451,3 +451,24 @@ func TestRecoverNothing(t *testing.T) {
 		t.Errorf("%v, %v, %v", forgotten, left, diags)
 	}
 }
+
+// TestCheckEmpty: nothing is planned in a directory without configuration, unless everything is to
+// be destroyed. Where only a stack is, its command is reported and nothing else.
+func TestCheckEmpty(t *testing.T) {
+	for _, test := range []struct {
+		file string
+		mode plan.Mode
+		want string
+	}{
+		{"a.txt", plan.Normal, "No configuration files"}, {"a.txt", plan.Destroy, ""}, {"a.tf", plan.Normal, ""},
+		{"a.tfcomponent.hcl", plan.Normal, "The directory has a stack"},
+	} {
+		var got []string
+		for _, d := range newBench(t, map[string]string{test.file: ""}).Check(planoptions.Planning{Mode: test.mode}, "plan") {
+			got = append(got, d.Summary)
+		}
+		if strings.Join(got, "; ") != test.want {
+			t.Errorf("%s, %v: %q", test.file, test.mode, got)
+		}
+	}
+}
