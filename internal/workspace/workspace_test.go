@@ -472,3 +472,31 @@ func TestCheckEmpty(t *testing.T) {
 		}
 	}
 }
+
+// TestModeOfState: where nobody chose, objects of Terraform's providers in the state keep a run
+// from going on as OpenTofu.
+func TestModeOfState(t *testing.T) {
+	b := newBench(t, estate("first"))
+	if a := (&approver{approved: true}); !b.apply(t.Context(), Plan{}, a) {
+		t.Fatal(a.problems.Err())
+	}
+	s, diags := b.States.State(t.Context(), statemgr.Options{}, "state-push")
+	if s == nil {
+		t.Fatal(diags.Err())
+	}
+	next := s.Snapshot().Clone()
+	for at, o := range next.Objects {
+		other := *o
+		other.Provider.Provider = addr.Terraform.Provider("sim")
+		next.Objects[at] = &other
+	}
+	if err := s.Save(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	s.Unlock()
+	b.Place.Unchosen = true
+	w, diags := b.Open(t.Context(), b.Configuration(), b.opening("plan"))
+	if w != nil || len(diags) != 1 || !TerraformDirectory.Is(diags[0]) {
+		t.Errorf("%v", diags)
+	}
+}
