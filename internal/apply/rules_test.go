@@ -7,6 +7,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/provider"
@@ -75,6 +76,36 @@ resource "sim_object" "b" { name = provider::sim::greet(sim_object.a.id) }
 			outside: func(b *testkit.Bench) { b.Fail("Apply", "sim_object", "no way") }, problems: "Scripted failure"},
 		{rule: "a failed deletion keeps the object", before: two, after: "",
 			outside: func(b *testkit.Bench) { b.Fail("Apply", "sim_object", "no way") }, want: "sim_object.a\nsim_object.b needs sim_object.a", problems: "Scripted failure"},
+		{rule: "a failed deletion that changed the object keeps what the state has of it", before: two, after: "",
+			outside: func(b *testkit.Bench) {
+				b.Resources["sim_object"].Apply = func(r provider.ApplyRequest) provider.ApplyResponse {
+					left := r.Prior.AsValueMap()
+					left["secret"] = cty.StringVal("changed")
+					out := provider.ApplyResponse{New: cty.ObjectVal(left)}
+					out.Diags.Add(provider.Reported.As("Stuck").New(diag.Error, "It is in use."))
+					return out
+				}
+			}, want: "sim_object.a\nsim_object.b needs sim_object.a", problems: "Stuck"},
+		{rule: "an action after a creation is invoked with what the provisioners left", after: `resource "sim_object" "a" {
+  name = "a"
+  provisioner "local-exec" { command = "true" }
+  lifecycle {
+    action_trigger {
+      events  = [after_create]
+      actions = [action.sim_note.made]
+    }
+  }
+}
+action "sim_note" "made" {
+  config { text = "made ${caller.id}" }
+}
+`, outside: func(b *testkit.Bench) {
+			note := fake.NewType("text string required")
+			note.Invoke = func(config cty.Value, _ func(string)) diag.List {
+				return provider.Reported.As("Note: " + config.GetAttr("text").AsString()).List("The pen is empty.")
+			}
+			b.Actions["sim_note"] = note
+		}, want: "sim_object.a", problems: "Note: made id-1"},
 		{rule: "a replacement before the end leaves one object", before: two, after: `resource "sim_object" "a" {
   name = "a"
   zone = "z"

@@ -1,6 +1,7 @@
 package eval_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -194,6 +195,110 @@ locals {
 		if text := strings.Join(got, " "); text != want {
 			t.Errorf("%s: %q, not %q", name, text, want)
 		}
+	}
+}
+
+// Where the instances aren't known, one stands for all that a reference names, whatever its key.
+func TestReferentsUnknown(t *testing.T) {
+	h := newHost(t, source(`
+resource "thing" "late" { late = true }
+resource "thing" "all" { for_each = toset([thing.late.id]) }
+locals {
+  one = thing.all[thing.late.id].id
+}
+`))
+	h.unknownKeys = true
+	root, rt, diags := run(h)
+	if diags != nil {
+		t.Fatal(diags)
+	}
+	ref := root.Program.Locals[0].Expr.Refs[0]
+	ok := false
+	list := task(rt, func(t *promise.Task) (list []*eval.Instance) {
+		list, ok = root.Referents(t, ref, root.Context(t, nil, cty.NilVal))
+		return list
+	})
+	if len(list) != 1 || list[0].String() != "thing.all[*]" || !ok {
+		t.Errorf("%v, %v", list, ok)
+	}
+}
+
+// A reference names exactly one instance where its key is known: without a context, where it is
+// constant. Else it may be any of them.
+func TestNamed(t *testing.T) {
+	root, rt, diags := run(newHost(t, []txtar.File{
+		{Name: "main.tf", Data: []byte(`
+resource "thing" "late" { late = true }
+module "m" {
+  source = "./m"
+  count  = 1
+}
+locals {
+  whole    = module.m
+  constant = module.m[0].o
+  computed = module.m[1 - 1].o
+  another  = module.m[local.n].o
+  unknown  = module.m[length(thing.late.id)].o
+  loop     = [for i in [0] : module.m[true ? 0 : i].o]
+  n        = 0
+}
+`)},
+		{Name: "m/main.tf", Data: []byte(`
+output "o" { value = 1 }
+`)},
+	}))
+	if diags != nil {
+		t.Fatal(diags)
+	}
+	for name, want := range map[string]string{
+		"whole": "1, false, false", "constant": "1, true, true", "computed": "1, true, true", "another": "1, true, false", "unknown": "1, false, false", "loop": "1, true, false",
+	} {
+		local := root.Program.Locals[slices.IndexFunc(root.Program.Locals, func(l *program.Local) bool { return l.Name == name })]
+		ref := local.Expr.Refs[slices.IndexFunc(local.Expr.Refs, func(r *program.Ref) bool { return r.Kind == program.RefCall })]
+		got := task(rt, func(t *promise.Task) string {
+			list, exact := root.NamedCalls(t, root.Context(t, nil, cty.NilVal), ref)
+			return fmt.Sprintf("%d, %t, %t", len(list), exact, root.NamedCall(t, ref) != nil)
+		})
+		if got != want {
+			t.Errorf("%s: %s, not %s", name, got, want)
+		}
+	}
+}
+
+// While the key of a path to what is removed isn't known, one instance stands for all that may be gone.
+func TestUnknownPath(t *testing.T) {
+	h := newHost(t, []txtar.File{
+		{Name: "main.tf", Data: []byte(`
+resource "thing" "late" { late = true }
+module "m" {
+  source   = "./m"
+  for_each = toset(["a"])
+  in       = 1
+}
+module "gone" {
+  source   = "./m"
+  for_each = { known = "b", late = thing.late.id }
+  in       = each.value
+}
+`)},
+		{Name: "m/main.tf", Data: []byte(`
+variable "in" {}
+`)},
+	})
+	p := h.compile(".")
+	gone := p.Calls[1]
+	gone.Gone, gone.Path = true, []program.PathStep{{Call: p.Calls[0].Call, Key: gone.Inputs[0].Expr}}
+	root, _, diags := run(h)
+	if diags != nil {
+		t.Fatal(diags)
+	}
+	for _, key := range []string{"known", "late"} {
+		if _, known := root.ChildFrame(gone, addr.StringKey(key)); known {
+			t.Errorf("%s is known", key)
+		}
+	}
+	if list := root.Children(gone); len(list) != 1 || !list[0].Gone() {
+		t.Errorf("children %v", list)
 	}
 }
 

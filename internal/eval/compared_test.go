@@ -10,7 +10,8 @@ import (
 	"weir.dev/weir/internal/core/value"
 )
 
-// Both sides of a comparison are reported, unless one of them is secret.
+// Both sides of a comparison are reported, unless one of them is secret
+// or nothing has a value.
 func TestCompared(t *testing.T) {
 	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{
 		"open":   cty.StringVal("a"),
@@ -27,6 +28,9 @@ func TestCompared(t *testing.T) {
 		}
 		if got := compared(e, ctx); (got != nil) != told {
 			t.Errorf("%s: %v", source, got)
+		}
+		if got := Diagnostics(hcl.Diagnostics{{Severity: hcl.DiagError, Expression: e}}); len(got) != 1 || got[0].Compared != nil {
+			t.Errorf("%s without values: %v", source, got)
 		}
 	}
 }

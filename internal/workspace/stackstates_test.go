@@ -438,3 +438,25 @@ component "b" {
 		t.Errorf("%d rounds after the first, %d calls; a and b are each deleted and created once", yes.rounds, n)
 	}
 }
+
+// TestPrepareLeft: a deployment whose block is gone is reported where all deployments are meant.
+func TestPrepareLeft(t *testing.T) {
+	dir, p := t.TempDir(), cloud()
+	files := map[string]string{"d.tfdeploy.hcl": deployments("dev", "prod")}
+	s := newSite(t, dir, p, machines{}, files)
+	s.initialize(t)
+	if err := s.apply(t, t.Context(), plan.Normal); err != nil {
+		t.Fatal(err)
+	}
+	files["d.tfdeploy.hcl"] = deployments("dev")
+	stack, diags := OpenStack(t.Context(), newSite(t, dir, p, machines{}, files).Directory)
+	if diags.HasErrors() || len(stack.Left) != 1 {
+		t.Fatal(stack, diags)
+	}
+	if diags := stack.Prepare(t.Context(), stack.Deployments, true); len(diags) != 1 || !strings.Contains(diags[0].Detail, "prod") {
+		t.Errorf("all: %v", diags)
+	}
+	if diags := stack.Prepare(t.Context(), stack.Deployments, false); len(diags) > 0 {
+		t.Errorf("one: %v", diags)
+	}
+}

@@ -18,6 +18,7 @@ import (
 	"weir.dev/weir/internal/core/addr"
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/dialect"
+	"weir.dev/weir/internal/lang/module"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/event"
 	"weir.dev/weir/internal/provider"
@@ -256,18 +257,19 @@ func TestStop(t *testing.T) {
 func TestImport(t *testing.T) {
 	b := newBench(t, estate("x"))
 	b.provider.SetRemote("id-7", cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal("seven"), "zone": cty.NullVal(cty.String), "id": cty.StringVal("id-7")}))
-	for _, c := range []struct{ address, want string }{
-		{"sim_object.none", "resource address \"sim_object.none\" does not exist in the configuration."},
-		{"module.none.sim_object.a", "Import to non-existent module"},
-		{"sim_object.a", ""},
-		{"sim_object.a", "Resource already managed by weir"},
+	for _, c := range []struct{ address, want, detail string }{
+		{"sim_object.none", "resource address \"sim_object.none\" does not exist in the configuration.", "create its configuration in the root module."},
+		{"module.m.sim_object.none", "resource address \"module.m.sim_object.none\" does not exist in the configuration.", "create its configuration in the module module.m."},
+		{"module.none.sim_object.a", "Import to non-existent module", ""},
+		{"sim_object.a", "", ""},
+		{"sim_object.a", "Resource already managed by weir", ""},
 	} {
 		target, err := addr.ParseTarget(c.address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		diags := Import{Dir: b.Directory, Opening: b.opening("import"), Objects: []planoptions.Import{{Target: target, ID: "id-7"}}}.Run(t.Context())
-		if got := diags.Only(diag.Error); c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Summary != c.want) {
+		if got := diags.Only(diag.Error); c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Summary != c.want || !strings.Contains(got[0].Detail, c.detail)) {
 			t.Errorf("%s: %v", c.address, diags)
 		}
 	}
@@ -308,5 +310,193 @@ func TestAtOnce(t *testing.T) {
 		if got := b.objects(t); !strings.HasSuffix(got, want) {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
+	}
+}
+
+// TestGenerate: configuration that is generated counts at once, also where it is written to a
+// folder that no module is read from.
+func TestGenerate(t *testing.T) {
+	for _, path := range []string{"new.tf", "new.txt", "sub/new.tf"} {
+		b := newBench(t, map[string]string{"main.tf": "import {\n  to = sim_object.a\n  id = \"id-7\"\n}\n", "sub/other.txt": ""})
+		b.provider.SetRemote("id-7", cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal("seven"), "zone": cty.NullVal(cty.String), "id": cty.StringVal("id-7")}))
+		a := &approver{approved: true}
+		if !b.apply(t.Context(), Plan{Options: planoptions.Planning{Generate: path}}, a) {
+			t.Errorf("%s: %v", path, a.problems.Err())
+			continue
+		}
+		if got := b.objects(t); got != `sim_object.a {"id":"id-7","name":"seven","zone":null}` {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
+// TestCopyModule: a directory gets a copy of a module, or an error that says why not.
+func TestCopyModule(t *testing.T) {
+	from := t.TempDir()
+	if err := os.WriteFile(filepath.Join(from, "a.tf"), []byte("locals {}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, nil)
+	if diags := b.CopyModule(t.Context(), from); diags.HasErrors() {
+		t.Error(diags.Err())
+	}
+	if got, err := os.ReadFile(filepath.Join(b.Place.Dir, "a.tf")); err != nil || string(got) != "locals {}\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	b = newBench(t, nil)
+	if diags := b.CopyModule(t.Context(), filepath.Join(from, "none")); !diags.HasErrors() {
+		t.Error("a module that doesn't exist is copied")
+	}
+}
+
+// TestDoctorMirrors: a folder of packages that is missing is a problem; a mirror elsewhere isn't
+// looked at.
+func TestDoctorMirrors(t *testing.T) {
+	b := newBench(t, nil)
+	settings := filepath.Join(b.Place.Dir, "settings")
+	text := fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n  filesystem_mirror {\n    path = %q\n  }\n  network_mirror {\n    url = \"https://mirror.example.com/\"\n  }\n}\n", b.Place.Dir, filepath.Join(b.Place.Dir, "none"))
+	if err := os.WriteFile(settings, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.Place.Environ["TF_CLI_CONFIG_FILE"] = settings
+	var got []string
+	for _, c := range (Doctor{b.Directory}).settings() {
+		if c.Name == "mirror" {
+			got = append(got, fmt.Sprint(c.Verdict, " ", strings.ReplaceAll(c.Text, b.Place.Dir, "DIR")))
+		}
+	}
+	want := []string{"ok filesystem_mirror DIR", "problem filesystem_mirror DIR/none can't be read", "ok network_mirror https://mirror.example.com/"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// A quiet initializer reports nothing.
+type quiet struct{ Initializer }
+
+func (quiet) Begins(Part)   {}
+func (quiet) Module(string) {}
+
+// TestInstallModules: the modules that are used are brought and noted, and no others.
+func TestInstallModules(t *testing.T) {
+	b := newBench(t, map[string]string{"used/a.tf": "", "other/a.tf": ""})
+	from := t.TempDir()
+	if err := os.WriteFile(filepath.Join(from, "a.tf"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	diags := b.InstallModules(false, quiet{}, func(resolve func(context.Context, module.Request) (string, diag.List)) ([]string, diag.List) {
+		var diags diag.List
+		for key, source := range map[string]string{"used": "./used", "other": "./other", "far": from} {
+			_, more := resolve(t.Context(), module.Request{Key: key, ParentDir: ".", Source: source})
+			diags.Append(more)
+		}
+		return []string{"used", "far"}, diags
+	})
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	noted, err := module.ReadManifest(b.Place.Files(), b.Place.DataName())
+	if err != nil || len(noted) != 3 || noted[""].Dir != "." || noted["used"].Dir != "used" || !strings.HasSuffix(noted["far"].Source, from) {
+		t.Errorf("%v, %v", noted, err)
+	}
+}
+
+// TestNoSavedPlan: what can't be written as a plan, read as one or applied says so.
+func TestNoSavedPlan(t *testing.T) {
+	b := newBench(t, estate("first"))
+	o := b.opening("plan")
+	o.Record = true
+	w, made, diags := Plan{Dir: b.Directory, Opening: o}.Run(t.Context())
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	if err := w.Save(t.Context(), "p.plan", "1", made); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Save(t.Context(), "none/p.plan", "1", made); err == nil {
+		t.Error("a plan is written to a directory that doesn't exist")
+	}
+	w.Unlock()
+	if _, diags := b.ReadPlan("m"); !diags.HasErrors() || !strings.Contains(diags.Err().Error(), "It is a directory.") {
+		t.Errorf("a directory: %v", diags)
+	}
+	content, diags := b.ReadPlan("p.plan")
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	content.Files["main.tf"] = []byte("resource {")
+	damaged := &approver{approved: true}
+	if b.apply(t.Context(), Plan{Subject: b.Saved(content)}, damaged) || !damaged.problems.HasErrors() {
+		t.Errorf("a plan with configuration that can't be read: %v", damaged.problems)
+	}
+	// Only what is wrong is reported.
+	if _, diags := b.savedInputs(made, []environment.Var{{Value: "other"}}); len(diags) != 1 || diags[0].Summary != "Invalid -var option" {
+		t.Errorf("a variable without a value: %v", diags)
+	}
+}
+
+// TestRecoverNothing: an object that isn't in doubt can't be forgotten, and nobody is led to think
+// that it was.
+func TestRecoverNothing(t *testing.T) {
+	b := newBench(t, estate("first"))
+	target, err := addr.ParseTarget("sim_object.a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forgotten, left, diags := Recover{Dir: b.Directory, Forget: []addr.Instance{target.Instance()}}.Run(t.Context())
+	if len(forgotten)+len(left) > 0 || len(diags) != 1 || diags[0].Summary != "Nothing in doubt" {
+		t.Errorf("%v, %v, %v", forgotten, left, diags)
+	}
+	if forgotten, left, diags = (Recover{Dir: b.Directory, ForgetAll: true}).Run(t.Context()); len(forgotten)+len(left) > 0 || diags.HasErrors() {
+		t.Errorf("%v, %v, %v", forgotten, left, diags)
+	}
+}
+
+// TestCheckEmpty: nothing is planned in a directory without configuration, unless everything is to
+// be destroyed. Where only a stack is, its command is reported and nothing else.
+func TestCheckEmpty(t *testing.T) {
+	for _, test := range []struct {
+		file string
+		mode plan.Mode
+		want string
+	}{
+		{"a.txt", plan.Normal, "No configuration files"}, {"a.txt", plan.Destroy, ""}, {"a.tf", plan.Normal, ""},
+		{"a.tfcomponent.hcl", plan.Normal, "The directory has a stack"},
+	} {
+		var got []string
+		for _, d := range newBench(t, map[string]string{test.file: ""}).Check(planoptions.Planning{Mode: test.mode}, "plan") {
+			got = append(got, d.Summary)
+		}
+		if strings.Join(got, "; ") != test.want {
+			t.Errorf("%s, %v: %q", test.file, test.mode, got)
+		}
+	}
+}
+
+// TestModeOfState: where nobody chose, objects of Terraform's providers in the state keep a run
+// from going on as OpenTofu.
+func TestModeOfState(t *testing.T) {
+	b := newBench(t, estate("first"))
+	if a := (&approver{approved: true}); !b.apply(t.Context(), Plan{}, a) {
+		t.Fatal(a.problems.Err())
+	}
+	s, diags := b.States.State(t.Context(), statemgr.Options{}, "state-push")
+	if s == nil {
+		t.Fatal(diags.Err())
+	}
+	next := s.Snapshot().Clone()
+	for at, o := range next.Objects {
+		other := *o
+		other.Provider.Provider = addr.Terraform.Provider("sim")
+		next.Objects[at] = &other
+	}
+	if err := s.Save(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	s.Unlock()
+	b.Place.Unchosen = true
+	w, diags := b.Open(t.Context(), b.Configuration(), b.opening("plan"))
+	if w != nil || len(diags) != 1 || !TerraformDirectory.Is(diags[0]) {
+		t.Errorf("%v", diags)
 	}
 }

@@ -59,3 +59,15 @@ locals {
 		}
 	}
 }
+
+// All that is declared can be installed where something is removed that is still declared.
+func TestRemovedUse(t *testing.T) {
+	_, diags := compileText(map[string]string{"main.tf": `resource "x_thing" "a" {}
+removed {
+  from = x_thing.a
+  lifecycle { destroy = false }
+}`})
+	if len(diags) != 1 || diags[0].Code != StillDeclared.Name || diags.WithoutUses() != nil {
+		t.Error(diags, diags.WithoutUses())
+	}
+}

@@ -116,3 +116,18 @@ func TestRules(t *testing.T) {
 			3 close-provider provider after 0 1 always`)},
 	})
 }
+
+// TestEphemeralOutputs: a test may run a module with an ephemeral output as a root. The output is
+// no step, as the state can't have its value.
+func TestEphemeralOutputs(t *testing.T) {
+	b := testkit.New(t)
+	c, _ := b.Load("resource \"sim_object\" \"a\" { name = \"a\" }\noutput \"o\" {\n  value     = sim_object.a.id\n  ephemeral = true\n}\n")
+	p, diags := engine.Plan(t.Context(), c, b.State, engine.PlanOptions{})
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	graph(`
+		0 open-provider provider
+		1 apply sim_object.a after 0
+		2 close-provider provider after 0 1 always`)(t, c, p)
+}

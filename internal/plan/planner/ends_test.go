@@ -59,6 +59,10 @@ resource "sim_object" "a" { name = data.sim_lookup.d.found }
 			See: outputs("o delete")},
 		{Rule: "what others in doubt need is spared", Before: chain, After: chain, Options: engine.PlanOptions{Mode: plan.Destroy, Needed: []addr.Resource{testkit.Targets("sim_object.a")[0].Instance().Resource}},
 			Want: "delete sim_object.b\ndelete sim_object.c"},
+		{Rule: "destroying waits for nothing that stays", Before: "provider \"sim\" {\n  alias  = \"x\"\n  region = sim_object.a.id\n}\nresource \"sim_object\" \"b\" {\n  provider = sim.x\n  name     = \"b\"\n}\n" + one,
+			After:   "provider \"sim\" {\n  alias  = \"x\"\n  region = sim_object.a.id\n}\n" + one,
+			Options: engine.PlanOptions{Mode: plan.Destroy, AllowDeferral: true, Needed: []addr.Resource{testkit.Targets("sim_object.a")[0].Instance().Resource}},
+			Want:    "delete sim_object.b", See: deferred("sim_object.a")},
 		{Rule: "an object set aside is deleted", Before: one, After: one, Outside: func(b *testkit.Bench) {
 			a := addr.Object{Instance: testkit.Targets("sim_object.a")[0].Instance()}
 			b.State = b.State.Clone()

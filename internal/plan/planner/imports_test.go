@@ -5,9 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/engine"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/planner"
+	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/testing/testkit"
 )
 
@@ -176,6 +180,30 @@ import {
 				t.Errorf("warned of %q, want %q: %v", got, c.warned, diags)
 			}
 		})
+	}
+}
+
+// TestSharedByIdentity: an identity names the object whatever the IDs are.
+func TestSharedByIdentity(t *testing.T) {
+	b := testkit.New(t)
+	kind := b.Resources["sim_object"]
+	kind.Schema.Identity = &schema.Object{Nesting: schema.Single, Attributes: map[string]*schema.Attribute{"name": {Type: cty.String, Required: true}}}
+	identity := cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal("a")})
+	kind.Import = func(r provider.ImportRequest) provider.ImportResponse {
+		return provider.ImportResponse{Objects: []provider.ImportedObject{{Type: r.Type, State: testkit.Object("a", "id-1"), Identity: identity}}}
+	}
+	kind.Read = func(r provider.ReadRequest) provider.ReadResponse {
+		return provider.ReadResponse{New: r.Current, Identity: identity}
+	}
+	byIdentity := func(to, of string) string {
+		return "resource \"sim_object\" \"" + to + "\" { name = \"a\" }\nimport {\n  to       = sim_object." + to + "\n  identity = { name = \"" + of + "\" }\n}\n"
+	}
+	if diags := b.Apply(byIdentity("a", "a"), engine.PlanOptions{}); diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	_, _, diags := b.Plan(one+byIdentity("b", "a"), engine.PlanOptions{})
+	if got := testkit.Problems(diags) + testkit.Warnings(diags); got != planner.SharedObject.Summary {
+		t.Errorf("reported %q, want %q: %v", got, planner.SharedObject.Summary, diags)
 	}
 }
 

@@ -134,6 +134,11 @@ moved {
   from = sim_object.a
   to   = sim_object.x
 }`, Options: engine.PlanOptions{Targets: testkit.Targets("sim_object.x")}, Problems: "Moved resource instances excluded by targeting"},
+		{Rule: "an exclusion on one side of a move is refused", Warnings: "Resource targeting is in effect", Before: one, After: `resource "sim_object" "x" { name = "a" }
+moved {
+  from = sim_object.a
+  to   = sim_object.x
+}`, Options: engine.PlanOptions{Excludes: testkit.Targets("sim_object.a")}, Problems: "Moved resource instances excluded by targeting"},
 		{Rule: "removed forgets", Warnings: "Resource will be removed from the state", Before: one, After: `removed {
   from = sim_object.a
   lifecycle { destroy = false }

@@ -127,6 +127,32 @@ func TestProposedNewPairsDisks(t *testing.T) {
 	}
 }
 
+// TestProposedNewPairsByMaps: an element of a set is that of before only if its nested map has
+// the keys and arguments of before.
+func TestProposedNewPairsByMaps(t *testing.T) {
+	nested := &schema.Object{Nesting: schema.Map, Attributes: map[string]*schema.Attribute{
+		"gb": {Type: cty.String, Optional: true},
+		"id": {Type: cty.String, Computed: true},
+	}}
+	b := &schema.Block{Blocks: map[string]*schema.NestedBlock{"server": {Nesting: schema.Set, Block: &schema.Block{Attributes: map[string]*schema.Attribute{
+		"disks": {Nested: nested, Optional: true},
+		"id":    {Type: cty.String, Computed: true},
+	}}}}}
+	servers := func(id cty.Value, key string, d cty.Value) cty.Value {
+		return obj(object{"server": set(obj(object{"disks": cty.MapVal(object{key: d}), "id": id}))})
+	}
+	prior := servers(str("i"), "x", disk(str("a"), str("1")))
+	for name, test := range map[string]struct{ config, want cty.Value }{
+		"equal":          {servers(null, "x", disk(str("a"), null)), prior},
+		"other key":      {servers(null, "y", disk(str("a"), null)), servers(null, "y", disk(str("a"), null))},
+		"other argument": {servers(null, "x", disk(str("b"), null)), servers(null, "x", disk(str("b"), null))},
+	} {
+		if got := ProposedNew(b, prior, test.config); !got.RawEquals(test.want) {
+			t.Errorf("%s: got  %#v\nwant %#v", name, got, test.want)
+		}
+	}
+}
+
 // An element of a set whose computed set has a value isn't paired, as in OpenTofu and Terraform.
 func TestProposedNewPairsNoSetsInSets(t *testing.T) {
 	b := &schema.Block{Blocks: map[string]*schema.NestedBlock{"disk": {Nesting: schema.Set, Block: &schema.Block{Attributes: map[string]*schema.Attribute{
@@ -324,6 +350,15 @@ func TestCompatibleMessages(t *testing.T) {
 	two := with(lists, object{"name": str("n"), "disk": list(disk(str("a"), unknown), disk(str("b"), unknown))})
 	one := with(lists, object{"name": str("n"), "disk": list(disk(str("a"), str("1")))})
 	compare(t, Compatible(lists, two, one), "disk: block count changed from 2 to 1")
+
+	// Blocks can't be null, elements of a set that is an argument can.
+	plain := &schema.Block{Attributes: map[string]*schema.Attribute{"disks": {Type: cty.Set(disk(null, null).Type()), Optional: true}}}
+	a, b, nothing := disk(str("a"), str("1")), disk(str("b"), str("2")), cty.NullVal(disk(null, null).Type())
+	disks := func(v cty.Value) cty.Value { return obj(object{"disks": v}) }
+	compare(t, Compatible(plain, disks(cty.SetValEmpty(nothing.Type())), disks(set(a))),
+		"disks: actual set element "+dump(a)+" does not correlate with any element in plan\ndisks: length changed from 0 to 1")
+	compare(t, Compatible(plain, disks(set(nothing, a)), disks(set(nothing, b))),
+		"disks: planned set element "+dump(a)+" does not correlate with any element in actual")
 }
 
 // Nested attributes keep their secrets too.

@@ -2,6 +2,8 @@ package encryption
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -17,6 +19,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"weir.dev/weir/internal/core/diag"
+	"weir.dev/weir/internal/core/schema"
 	"weir.dev/weir/internal/lang/syntax"
 )
 
@@ -125,6 +128,10 @@ func TestRecorded(t *testing.T) {
 			moved := bytes.Replace(sealed, []byte(`"serial": 1`), []byte(`"serial": 2`), 1)
 			if _, _, err := again.State().Open(moved); err == nil || !strings.Contains(err.Error(), "serial field mismatch") {
 				t.Fatalf("with another serial: %v", err)
+			}
+			moved = regexp.MustCompile(`"lineage": "[^"]+"`).ReplaceAll(sealed, []byte(`"lineage": "another"`))
+			if plain, _, err := again.State().Open(moved); err == nil || plain != nil || !strings.Contains(err.Error(), `lineage field mismatch "another" vs "`) {
+				t.Fatalf("with another lineage: %q, %v", plain, err)
 			}
 		})
 	}
@@ -387,8 +394,14 @@ func TestWarning(t *testing.T) {
 	}
 }
 
-// TestManyIterations: what is stored can't ask for more work than anybody waits for.
+// TestManyIterations: what is stored can't ask for more work than anybody waits for, nor for none.
 func TestManyIterations(t *testing.T) {
+	for _, n := range []string{"1073741824", "0", "-1"} {
+		t.Run(n, func(t *testing.T) { testIterations(t, n) })
+	}
+}
+
+func testIterations(t *testing.T, n string) {
 	dir := filepath.Join("testdata", "passphrase")
 	stored := read(t, dir, "sealed.json")
 	var sealed struct {
@@ -399,17 +412,89 @@ func TestManyIterations(t *testing.T) {
 	}
 	changed := 0
 	for _, meta := range sealed.Meta {
-		more := regexp.MustCompile(`"iterations":\d+`).ReplaceAll(meta, []byte(`"iterations":1073741824`))
+		other := regexp.MustCompile(`"iterations":\d+`).ReplaceAll(meta, []byte(`"iterations":`+n))
 		b64 := base64.StdEncoding.EncodeToString
 		changed += bytes.Count(stored, []byte(b64(meta)))
-		stored = bytes.ReplaceAll(stored, []byte(b64(meta)), []byte(b64(more)))
+		stored = bytes.ReplaceAll(stored, []byte(b64(meta)), []byte(b64(other)))
 	}
 	e, diags := New(configOf(t, "main.tf", string(read(t, dir, "main.tf"))), evaluateWith(passphrase), nil, nil)
 	if changed == 0 || diags.HasErrors() {
 		t.Fatal(changed, diags)
 	}
-	if _, _, err := e.State().Open(stored); err == nil || !strings.Contains(err.Error(), "invalid number of iterations (1073741824)") {
+	if _, _, err := e.State().Open(stored); err == nil || !strings.Contains(err.Error(), "invalid number of iterations ("+n+")") {
 		t.Error(err)
+	}
+}
+
+// A keeper makes one key by the configuration that it was opened with.
+type keeper struct{ name, address string }
+
+func (k keeper) Size() int { return 32 }
+
+func (k keeper) Make(context.Context) ([]byte, any, error) {
+	return k.key(), k, nil
+}
+
+func (k keeper) Find(context.Context, []byte) ([]byte, error) { return k.key(), nil }
+
+func (k keeper) key() []byte {
+	sum := sha256.Sum256([]byte(k.name + " at " + k.address))
+	return sum[:]
+}
+
+// TestService: a service is opened with what its block says, and null for the rest. Blocks
+// of one kind are written once.
+func TestService(t *testing.T) {
+	optional := func(typ cty.Type) *schema.Attribute { return &schema.Attribute{Type: typ, Optional: true} }
+	text := func(v cty.Value) string {
+		if v.IsNull() {
+			return "none"
+		}
+		return v.AsString()
+	}
+	var last keeper
+	services := Services{"test_kms": {
+		Schema: func() *schema.Block {
+			return &schema.Block{Attributes: map[string]*schema.Attribute{
+				"name": optional(cty.String),
+				"endpoints": {Optional: true, Nested: &schema.Object{Nesting: schema.Single, Attributes: map[string]*schema.Attribute{
+					"kms": optional(cty.String), "sts": optional(cty.String),
+				}}},
+			}}
+		},
+		Blocks: []string{"endpoints"},
+		Open: func(config cty.Value) (Keeper, error) {
+			last = keeper{name: text(config.GetAttr("name")), address: "none"}
+			if e := config.GetAttr("endpoints"); !e.IsNull() {
+				last.address = text(e.GetAttr("kms")) + ", " + text(e.GetAttr("sts"))
+			}
+			return last, nil
+		},
+	}}
+	for inside, want := range map[string]keeper{
+		"": {"none", "none"},
+		`name = "k"
+		 endpoints { kms = "here" }`: {"k", "here, none"},
+	} {
+		c := configOf(t, "main.tf", fmt.Sprintf(aroundBlock, "key_provider \"test_kms\" \"k\" {\n"+inside+"\n}\nmethod \"aes_gcm\" \"m\" { keys = key_provider.test_kms.k }\nstate { method = method.aes_gcm.m }"))
+		e, diags := New(c, evaluateWith(passphrase), nil, services)
+		if diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		if last != want {
+			t.Errorf("%q: opened with %+v", inside, last)
+		}
+		sealed, err := e.State().Seal([]byte(state1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plain, _, err := e.State().Open(sealed); err != nil || string(plain) != state1 {
+			t.Errorf("%q: opened %q, %v", inside, plain, err)
+		}
+	}
+	c := configOf(t, "main.tf", fmt.Sprintf(aroundBlock, "key_provider \"test_kms\" \"k\" {\nendpoints {}\nendpoints {}\n}\nmethod \"aes_gcm\" \"m\" { keys = key_provider.test_kms.k }\nstate { method = method.aes_gcm.m }"))
+	if _, diags := New(c, evaluateWith(passphrase), nil, services); len(diags) != 1 || diags[0].Summary != "Duplicate endpoints block" {
+		t.Errorf("two blocks: %v", diags)
 	}
 }
 

@@ -196,7 +196,7 @@ func TestFoldIntoOtherStates(t *testing.T) {
 	}{
 		{"none", nil, "", "a=a c=c", ""},
 		{"base", stored("l", map[addr.Object]string{b: "b"}), "base", "a=a c=c", ""},
-		{"its own snapshot", stored("l", map[addr.Object]string{a: "a"}), "between", "a=a c=c", ""},
+		{"its own snapshot", stored("l", map[addr.Object]string{a: "a", c: "before"}), "between", "a=a c=c", ""},
 		{"written by others", stored("l", map[addr.Object]string{b: "b", c: "another"}), "?", "a=a b=b c=another", "conflict sim_object.c"},
 		{"another lineage", stored("m", map[addr.Object]string{b: "b"}), "?", "b=b", "foreign"},
 	} {
@@ -824,5 +824,26 @@ func TestMovedInOnePlace(t *testing.T) {
 		if rec.State.Objects[deposed] == nil || (rec.State.Objects[c] == nil) != (has == "c-1") {
 			t.Errorf("%s is in its former place: %v", name, rec.State.Addresses())
 		}
+		if slices.Contains(rec.Folded, c) != (has == "c-1") || !slices.Contains(rec.Folded, deposed) {
+			t.Errorf("%s is in its former place: changed are %v", name, rec.Folded)
+		}
+	}
+}
+
+// TestMovedAndGone: where the run has put an object aside and deleted it, what another program
+// has in its former place stays for a refresh.
+func TestMovedAndGone(t *testing.T) {
+	w, path := begun(t, Begin{Lineage: "l", Base: "base"})
+	c := at(t, "sim_object.c")
+	deposed := addr.Object{Instance: c.Instance, Deposed: "0a1b2c3d"}
+	do(t, errors.Join(w.Moved(c, deposed, object(t, "c-1")), w.Result(deposed, nil), w.Close()))
+	l, err := Read(bytes.NewReader(read(t, path)), nil)
+	do(t, err)
+	theirs := state.Empty()
+	theirs.Lineage, theirs.Objects[c] = "l", object(t, "c-1")
+	rec, err := l.Fold(theirs, "other")
+	do(t, err)
+	if len(rec.State.Objects) != 1 || rec.State.Objects[c] == nil || len(rec.Folded) > 0 {
+		t.Errorf("got %v, changed are %v", rec.State.Addresses(), rec.Folded)
 	}
 }

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -41,6 +42,50 @@ func TestHeld(t *testing.T) {
 	} {
 		if got := i.Held(now); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A sealedPlace has what Seal has made of a state, and what its lock holds on to.
+type sealedPlace struct {
+	Store
+	stored, placeholder []byte
+	problem             error
+}
+
+func (s *sealedPlace) Read(context.Context) ([]byte, error) { return s.stored, nil }
+
+func (s *sealedPlace) Placeholder(content []byte) error {
+	s.placeholder = content
+	return s.problem
+}
+
+// anew seals a state in another form than it was read in.
+type anew struct{}
+
+func (anew) Encrypts() bool { return true }
+
+func (anew) Seal(state []byte) ([]byte, error) { return append([]byte("anew: "), state...), nil }
+
+func (anew) Open(stored []byte) (state []byte, migrating bool, err error) {
+	_, state, _ = bytes.Cut(stored, []byte(": "))
+	return state, false, nil
+}
+
+// TestSealedPlaceholder: the state that was read means nothing in the form that it was read in,
+// and any other sealed. A store that can't take it says so.
+func TestSealedPlaceholder(t *testing.T) {
+	inner := &sealedPlace{stored: []byte("before: read")}
+	s := Seal(inner, anew{})
+	if state, err := s.Read(t.Context()); err != nil || string(state) != "read" {
+		t.Fatalf("read %q, %v", state, err)
+	}
+	for state, want := range map[string]string{"read": "before: read", "other": "anew: other"} {
+		for _, problem := range []error{nil, errors.New("no room")} {
+			inner.problem = problem
+			if err := s.Placeholder([]byte(state)); err != problem || string(inner.placeholder) != want {
+				t.Errorf("%s: %q, %v instead of %v", state, inner.placeholder, err, problem)
+			}
 		}
 	}
 }

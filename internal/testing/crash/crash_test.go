@@ -230,6 +230,9 @@ func (r *run) settle(w *world) {
 			args = append(args, "-forget=world_object.o["+m[1]+"]")
 		}
 	}
+	if (len(doubted) > 0) != strings.Contains(out, "Objects in doubt") {
+		r.t.Fatalf("%d objects are in doubt, and the warning with what to do about them is missing or too much:\n%s", len(doubted), out)
+	}
 	for id, name := range live {
 		if known[id] == "" && !doubted[name] {
 			r.t.Fatalf("%s (%s) exists, and neither the state nor the journal knows it:\n%s", id, name, out)

@@ -1,6 +1,7 @@
 package backendinit
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -72,6 +73,19 @@ func TestServiceInputs(t *testing.T) {
 	}
 	if in, said := ask(false); said != "" || len(in) != 2 || in["a"].Text != "given" || in["b"].Value.LengthInt() != 1 {
 		t.Errorf("%v %s", in, said)
+	}
+	// Without the backend no values are asked for: who opens it reports why it can't be used.
+	other := *record
+	other.Hash++
+	other.Config = json.RawMessage(strings.ReplaceAll(string(record.Config), `"org"`, `"another"`))
+	if err := d.Place.Memory().SetBackend(&other); err != nil {
+		t.Fatal(err)
+	}
+	if in, said := ask(true); len(in) != 1 || said != "" {
+		t.Errorf("initialized with another one: %v %s", in, said)
+	}
+	if err := d.Place.Memory().SetBackend(record); err != nil {
+		t.Fatal(err)
 	}
 	// A default isn't what the service would use.
 	service.Set("net", "remote", map[string]any{"key": "c", "sensitive": true, "category": "terraform"}, stored("b", "1 +"))

@@ -81,6 +81,9 @@ func TestTokens(t *testing.T) {
   identity_token "fails" {
     command = ["sh", "-c", "echo not today >&2; exit 3"]
   }
+  identity_token "fails silently" {
+    command = ["sh", "-c", "exit 3"]
+  }
   identity_token "absent" {
     environment = "NOPE"
   }
@@ -98,7 +101,8 @@ func TestTokens(t *testing.T) {
 	r.Secrets = new(secret.Known)
 	for _, test := range []struct{ name, want, problem string }{
 		{"file", "from-file", ""}, {"env", "from-env", ""}, {"run", "run for a,b", ""}, {"other", "jwt for a+b", ""},
-		{"fails", "", "not today"}, {"absent", "", "no environment variable NOPE"}, {"refused", "", "403"},
+		{"fails", "", "not today"}, {"fails silently", "", "sh: exit status 3"},
+		{"absent", "", "no environment variable NOPE"}, {"refused", "", "403"},
 	} {
 		token, file, err := r.Token(&deploy.Token{Name: test.name, Audience: []string{"a", "b"}})
 		if test.problem != "" {

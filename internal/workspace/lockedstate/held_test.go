@@ -2,6 +2,7 @@ package lockedstate
 
 import (
 	"context"
+	"errors"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"weir.dev/weir/internal/state/storage/backends"
 	"weir.dev/weir/internal/state/storage/http"
 	"weir.dev/weir/internal/state/storage/testservers"
+	"weir.dev/weir/internal/sys/durable"
 	"weir.dev/weir/internal/workspace/statebackend"
 )
 
@@ -178,4 +180,22 @@ func TestClonedMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	after.Unlock()
+}
+
+// TestHeldNotNoted: no lock is taken where it can't be noted which process has it.
+func TestHeldNotNoted(t *testing.T) {
+	server := &testservers.HTTP{}
+	web := httptest.NewServer(server)
+	defer web.Close()
+	var said diag.List
+	s := at(t, web.URL, t.TempDir(), crowd{"one", nil}, &said)
+	s.Disk = &durable.Disk{Before: func(c durable.Change) error {
+		if c.Kind == durable.Move {
+			return errors.New("disk full")
+		}
+		return nil
+	}}
+	if _, diags := s.Lock(t.Context(), "apply", Locking{}); !diags.HasErrors() || !strings.Contains(diags.Err().Error(), "disk full") || server.Locked() {
+		t.Errorf("%v, locked %v", diags, server.Locked())
+	}
 }

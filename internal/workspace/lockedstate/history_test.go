@@ -19,7 +19,7 @@ import (
 	"weir.dev/weir/internal/workspace/statebackend"
 )
 
-// TestHistoryEnds: as many are kept as that, wherever the data directory is.
+// TestHistoryEnds: as many are kept as that, and can be verified, wherever the data directory is.
 func TestHistoryEnds(t *testing.T) {
 	at := httptest.NewServer(&server{})
 	defer at.Close()
@@ -37,6 +37,20 @@ func TestHistoryEnds(t *testing.T) {
 		if list := s.History(); len(list) > storage.EarlierStates || n > storage.EarlierStates && list[0].Serial != uint64(n) {
 			t.Fatalf("after %d: %v", n+1, list)
 		}
+	}
+	s := open(t, at.URL, by)
+	s.DataDir = data
+	var verified int
+	for _, f := range s.Verify(t.Context()) {
+		if f.What == "earlier state" {
+			verified++
+		}
+		if f.Problems.HasErrors() {
+			t.Errorf("%s: %v", f.What, f.Problems.Err())
+		}
+	}
+	if verified != storage.EarlierStates {
+		t.Errorf("%d are verified", verified)
 	}
 }
 

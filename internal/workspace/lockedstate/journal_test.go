@@ -3,6 +3,7 @@ package lockedstate
 import (
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/state/statefile"
 	"weir.dev/weir/internal/state/storage/backends"
 	"weir.dev/weir/internal/state/storage/local"
 	"weir.dev/weir/internal/workspace/statebackend"
@@ -64,11 +66,47 @@ func TestFoldedWithoutLock(t *testing.T) {
 	if err := s.save(t.Context(), without); err != nil {
 		t.Fatal(err)
 	}
+	before := s
 	if s = next(); s.Snapshot().Objects[made] != nil {
 		t.Error("the object is in the state again")
 	}
 	if exists(s.journalPath()) {
 		t.Error("the journal is still there")
+	}
+	// The journal that another run has left since then stays, whatever the one before still saves.
+	w, _ = unfinished(t, s)
+	w.Close()
+	if err := before.save(t.Context(), words("third")); err != nil {
+		t.Fatal(err)
+	}
+	if !exists(s.journalPath()) {
+		t.Error("the journal of another run is gone")
+	}
+}
+
+// TestReserved: a state that nobody has written yet has a lineage as soon as it is locked, and
+// nothing is left of it where none is written.
+func TestReserved(t *testing.T) {
+	dir := t.TempDir()
+	s, diags := Open(statebackend.Opener{Dir: dir}.Local(nil), "default", Options{Dir: dir, DataDir: dir, Notice: func(string) {}, Problem: func(l diag.List) { t.Error(l.Err()) }})
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	locked, diags := s.Lock(t.Context(), "apply", Locking{})
+	if diags.HasErrors() {
+		t.Fatal(diags.Err())
+	}
+	path := filepath.Join(dir, local.StateFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if there, diags := statefile.Read(text, path); there == nil || there.Lineage == "" || there.Lineage != s.Lineage() {
+		t.Errorf("the file has %q: %v", text, diags)
+	}
+	locked.Unlock()
+	if exists(path) {
+		t.Error("a file is left")
 	}
 }
 
@@ -278,5 +316,36 @@ func TestOutlinedBesideJournal(t *testing.T) {
 		if next(outlined).Snapshot().Objects[made] == nil {
 			t.Error("the object is missing")
 		}
+	}
+}
+
+// TestSavedBetween: a state that a run saves while its apply is under way is its own, so that a
+// deletion after it isn't undone by a kill.
+func TestSavedBetween(t *testing.T) {
+	at := httptest.NewServer(&server{})
+	defer at.Close()
+	data := t.TempDir()
+	next := func() *Session {
+		s := open(t, at.URL, encryption.State{})
+		s.DataDir = data
+		if diags := s.Read(t.Context()); diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		return s
+	}
+	s := next()
+	w, made := unfinished(t, s)
+	s.journal = w
+	between := words("between")
+	between.Objects[made] = &state.Object{Provider: addr.ProviderConfig{Provider: addr.OpenTofu.Provider("a")}, JSON: []byte(`{"id":"1"}`)}
+	if err := s.save(t.Context(), between); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Result(made, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if s = next(); s.Snapshot().Objects[made] != nil {
+		t.Error("the object that was deleted is in the state")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/plan"
 )
 
 // Planned values of any shape have a length, also with elements that aren't
@@ -22,5 +24,15 @@ func TestLength(t *testing.T) {
 	short, long := cty.MapVal(map[string]cty.Value{"k": cty.True}), cty.MapVal(map[string]cty.Value{"key": cty.True})
 	if length(long) != length(short)+2 {
 		t.Errorf("the names in a map don't count: %d, %d", length(short), length(long))
+	}
+}
+
+// TestExpectedSize: what is written of objects makes the state longer, and what goes doesn't.
+func TestExpectedSize(t *testing.T) {
+	v := cty.StringVal("value")
+	for action, grows := range map[plan.Action]bool{plan.Create: true, plan.Update: true, plan.DeleteThenCreate: true, plan.Delete: false, plan.Forget: false, plan.NoOp: false} {
+		if n := expected(&plan.Plan{Changes: []*plan.Change{{Action: action, After: v}}}); (n > length(v)) != grows {
+			t.Errorf("%s: %d", action, n)
+		}
 	}
 }

@@ -478,6 +478,74 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
+// TestOldFile: where the old file doesn't get the new content, the new file stays in its place,
+// and the lock with it.
+func TestOldFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files that are open aren't replaced there")
+	}
+	for name, tt := range map[string]struct {
+		fails  durable.Kind
+		opened string // what a reader has that has opened the file before
+	}{
+		"no second names":    {durable.Link, "0"},
+		"the disk gets full": {durable.Write, "torn"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, StateFile)
+			put(t, path, "0")
+			reader, err := os.Open(path)
+			must(t, err)
+			defer reader.Close()
+			s := open(t, backend(t, dir))
+			s.disk = &durable.Disk{}
+			id := lock(t, s)
+			s.disk.Before = func(c durable.Change) error {
+				if c.Kind != tt.fails || c.Path != path {
+					return nil
+				}
+				if c.File != nil {
+					_, err := c.File.WriteAt([]byte("torn"), 0)
+					return errors.Join(err, errors.New("no space left"))
+				}
+				return errors.New("not supported")
+			}
+			must(t, s.Write(t.Context(), []byte("1")))
+			startPeer(t, path).want("lock", "resource temporarily unavailable")
+			if got := get(t, path); got != "1" {
+				t.Errorf("got %s", got)
+			}
+			if got, err := io.ReadAll(reader); err != nil || string(got) != tt.opened {
+				t.Errorf("the old file has %q, %v", got, err)
+			}
+			s.disk.Before = nil
+			must(t, s.Write(t.Context(), []byte("2")))
+			must(t, s.Unlock(t.Context(), id))
+			if got := get(t, path); got != "2" || fmt.Sprint(files(t, dir)) != "[terraform.tfstate terraform.tfstate.backup]" {
+				t.Errorf("got %s, %v", got, files(t, dir))
+			}
+		})
+	}
+}
+
+// TestWriteAfterFailedRead: a read that failed says nothing about what a write replaces.
+func TestWriteAfterFailedRead(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, StateFile)
+	must(t, os.Mkdir(path, 0o755))
+	s := open(t, backend(t, dir))
+	if got, err := s.Read(t.Context()); err == nil {
+		t.Fatalf("a folder was read: %q", got)
+	}
+	must(t, os.Remove(path))
+	put(t, path, "0")
+	must(t, s.Write(t.Context(), []byte("1")))
+	if got := get(t, path); got != "1" {
+		t.Errorf("got %s", got)
+	}
+}
+
 // Where there is no state, the lock holds on to one that means nothing.
 func TestPlaceholder(t *testing.T) {
 	const placeholder, other = `{"serial":0}`, `{"serial":0,"lineage":"x"}`
