@@ -60,14 +60,16 @@ func (s *sealedPlace) Placeholder(content []byte) error {
 	return s.problem
 }
 
-// anew seals a state in another form than it was read in.
-type anew struct{}
+// resealed seals a state in another form than it was read in.
+type resealed struct{}
 
-func (anew) Encrypts() bool { return true }
+func (resealed) Encrypts() bool { return true }
 
-func (anew) Seal(state []byte) ([]byte, error) { return append([]byte("anew: "), state...), nil }
+func (resealed) Seal(state []byte) ([]byte, error) {
+	return append([]byte("resealed: "), state...), nil
+}
 
-func (anew) Open(stored []byte) (state []byte, migrating bool, err error) {
+func (resealed) Open(stored []byte) (state []byte, migrating bool, err error) {
 	_, state, _ = bytes.Cut(stored, []byte(": "))
 	return state, false, nil
 }
@@ -76,11 +78,11 @@ func (anew) Open(stored []byte) (state []byte, migrating bool, err error) {
 // and any other sealed. A store that can't take it says so.
 func TestSealedPlaceholder(t *testing.T) {
 	inner := &sealedPlace{stored: []byte("before: read")}
-	s := Seal(inner, anew{})
+	s := Seal(inner, resealed{})
 	if state, err := s.Read(t.Context()); err != nil || string(state) != "read" {
 		t.Fatalf("read %q, %v", state, err)
 	}
-	for state, want := range map[string]string{"read": "before: read", "other": "anew: other"} {
+	for state, want := range map[string]string{"read": "before: read", "other": "resealed: other"} {
 		for _, problem := range []error{nil, errors.New("no room")} {
 			inner.problem = problem
 			if err := s.Placeholder([]byte(state)); err != problem || string(inner.placeholder) != want {
