@@ -305,7 +305,10 @@ type Plan struct {
 	Targets  []addr.Target
 	Excludes []addr.Target
 	// Named is what those of them that are patterns name.
-	Named     []Named
+	Named []Named
+	// Scope are the instances that a plan with Targets or Excludes has read in the state, in
+	// order, whether it had them or not. Other plans read all, and have nil here.
+	Scope     []addr.Instance
 	Timestamp time.Time
 	// LeftOut are the objects that weren't looked at because they were not long ago; nil
 	// without one.

@@ -20,6 +20,7 @@ import (
 	"weir.dev/weir/internal/lang/program"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/planfile"
+	"weir.dev/weir/internal/plan/rebase"
 	"weir.dev/weir/internal/provider"
 	"weir.dev/weir/internal/provider/install"
 	"weir.dev/weir/internal/provider/lockfile"
@@ -276,7 +277,15 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 			if !stale(c.Backend, s) {
 				return nil
 			}
-			return diag.List{Stale.New(diag.Error, "The given plan file can no longer be applied because the state was changed by another operation after the plan was created.")}
+			if !s.Concurrent() || s.Base() == nil || c.Backend.Lineage != "" && c.Backend.Lineage != s.Base().Lineage {
+				return diag.List{Stale.New(diag.Error, "The given plan file can no longer be applied because the state was changed by another operation after the plan was created.")}
+			}
+			p, changed := rebase.Onto(c.Plan, s.Snapshot())
+			if len(changed) > 0 {
+				return diag.List{Stale.New(diag.Error, "The given plan file can no longer be applied because these parts of the state, which the plan has read, were changed after the plan was created:\n  - %s", strings.Join(changed, "\n  - "))}
+			}
+			c.Plan = p
+			return nil
 		},
 		Plan: func(context.Context, *Work, engine.PlanOptions) (*plan.Plan, diag.List) { return c.Plan, nil },
 	}

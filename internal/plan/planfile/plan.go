@@ -35,6 +35,7 @@ type planRecord struct {
 	Targets   []string            `msgpack:"targets"`
 	Excludes  []string            `msgpack:"excludes"`
 	Named     []namedRecord       `msgpack:"named,omitempty"`
+	Scope     []string            `msgpack:"scope,omitempty"`
 	Timestamp string              `msgpack:"timestamp"`
 	LeftOut   int                 `msgpack:"left_out,omitempty"` // objects
 	Since     string              `msgpack:"since,omitempty"`
@@ -191,6 +192,9 @@ func encodePlan(p *plan.Plan) (pages, error) {
 	for _, t := range p.Excludes {
 		r.Excludes = append(r.Excludes, t.String())
 	}
+	for _, i := range p.Scope {
+		r.Scope = append(r.Scope, i.String())
+	}
 	for _, n := range p.Named {
 		one := namedRecord{Pattern: n.Pattern.String()}
 		for _, resource := range n.Resources {
@@ -320,6 +324,13 @@ func decodePlan(data []byte) (*plan.Plan, error) {
 	}
 	if p.Resources, err = toResources(r.Resources); err != nil {
 		return nil, err
+	}
+	for _, text := range r.Scope {
+		i, err := addr.ParseInstance(text)
+		if err != nil {
+			return nil, err
+		}
+		p.Scope = append(p.Scope, i)
 	}
 	for _, n := range r.Named {
 		t, err := addr.ParsePattern(n.Pattern)

@@ -114,6 +114,7 @@ func (d *destroyer) open(t *promise.Task, i *eval.Instance, previous addr.Instan
 
 // storedData answers with a data source's stored result, or reads it.
 func (d *destroyer) storedData(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
+	d.endings.record.reads(i.Addr)
 	stored := d.endings.prior.Current(i.Addr)
 	if stored == nil {
 		return d.reads.data(t, i)

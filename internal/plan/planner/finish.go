@@ -26,6 +26,9 @@ func (r *run) finish(diags *diag.List) *plan.Plan {
 	}
 	slices.SortFunc(p.Drift, func(a, b *plan.Change) int { return a.Addr.Compare(b.Addr) })
 	objects := r.record.sorted()
+	if !r.selection.Whole() {
+		p.Scope = r.record.scope(objects)
+	}
 	if r.Invoke == nil {
 		outputs := &outputs{mode: r.Mode, prior: r.prior, layout: r.layout, selection: r.selection, waits: r.waits}
 		p.Outputs = outputs.changes()

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -18,13 +19,14 @@ type record struct {
 	drift    []*plan.Change
 	deferred map[addr.Instance]*plan.Deferred
 	leases   []leased
-	diags    diag.List // of what has no task
+	stored   map[addr.Instance]bool // read in the state only
+	diags    diag.List              // of what has no task
 	// lacking: something was asked for that doesn't exist.
 	lacking bool
 }
 
 func newRecord(objects int) *record {
-	return &record{objects: make(map[*eval.Instance]*object, objects), deferred: map[addr.Instance]*plan.Deferred{}}
+	return &record{objects: make(map[*eval.Instance]*object, objects), deferred: map[addr.Instance]*plan.Deferred{}, stored: map[addr.Instance]bool{}}
 }
 
 // add records an object. Anything that has no configuration is recorded once.
@@ -90,6 +92,26 @@ func (r *record) lacks() {
 	r.mu.Lock()
 	r.lacking = true
 	r.mu.Unlock()
+}
+
+// reads records that an instance was read in the state only.
+func (r *record) reads(i addr.Instance) {
+	r.mu.Lock()
+	r.stored[i] = true
+	r.mu.Unlock()
+}
+
+// scope lists the instances that were read in the state.
+func (r *record) scope(objects []*object) []addr.Instance {
+	all := maps.Clone(r.stored)
+	for _, o := range objects {
+		all[o.addr.Instance], all[o.previous()] = true, true
+	}
+	for i := range r.deferred {
+		all[i] = !i.HasAny()
+	}
+	maps.DeleteFunc(all, func(_ addr.Instance, one bool) bool { return !one })
+	return slices.SortedFunc(maps.Keys(all), addr.Instance.Compare)
 }
 
 // note adds problems that are found without a task.

@@ -66,6 +66,7 @@ func (r *run) coveredOutputs() {
 // that there is no such instance for the time being, and the caller that needs it stays as it
 // is too.
 func (r *run) untouched(t *promise.Task, i *eval.Instance) (cty.Value, bool) {
+	r.record.reads(i.Addr)
 	if stored := r.prior.Current(i.Addr); stored != nil {
 		schemas, diags := r.Pool.Schemas(stored.Provider.Provider)
 		if diags.HasErrors() {

@@ -21,7 +21,7 @@ func Equal(a, b *state.Snapshot) bool {
 		return a == b
 	}
 	return maps.EqualFunc(a.Objects, b.Objects, SameObject) &&
-		maps.EqualFunc(a.Outputs, b.Outputs, sameOutput) &&
+		maps.EqualFunc(a.Outputs, b.Outputs, SameOutput) &&
 		reflect.DeepEqual(a.Transfer, b.Transfer) &&
 		slices.EqualFunc(sortedChecks(a.Checks), sortedChecks(b.Checks), sameCheck)
 }
@@ -82,7 +82,8 @@ func decode(text []byte) (v any, err error) {
 	return v, err
 }
 
-func sameOutput(a, b state.Output) bool {
+// SameOutput reports whether two stored outputs have the same content.
+func SameOutput(a, b state.Output) bool {
 	return a.Sensitive == b.Sensitive && a.Deprecated == b.Deprecated && a.Value.RawEquals(b.Value)
 }
 

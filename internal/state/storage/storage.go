@@ -194,6 +194,12 @@ type Noted interface {
 	SetNote(ctx context.Context, note []byte) error
 }
 
+// A Concurrent is a Store for which several plans are made at a time. A plan takes no lock, because
+// Read returns one moment. A saved plan fits every later state that has what the plan has read.
+// Other stores keep the rules of OpenTofu: a plan takes the lock, and fits only the state that it
+// was made from.
+type Concurrent interface{ Concurrent() }
+
 // A Queryable is a Backend that answers queries in SQL about its states.
 type Queryable interface {
 	// Query runs one statement that changes nothing. Values are nil, numbers, booleans and texts.

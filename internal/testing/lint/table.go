@@ -68,6 +68,7 @@ var table = []row{
 	{"plan/moves", "only core/ lang/program", ""},
 	{"plan/order", "only", ""}, // integers
 	{"plan/planfile", "lang/fsfuncs state/statefile sys/durable", "plan/planner"},
+	{"plan/rebase", "only core/ plan state state/statefile", ""},
 	{"plan/actions", "provider/provisioner", "plan/planner"},
 	{"plan/planner", "eval/checks incremental/freshness", "plan/planfile state/statefile"},
 

@@ -108,6 +108,8 @@ type Session struct {
 
 	// claimed: this run has the lock, or would have it if there were one.
 	claimed bool
+	// unlocked: this run plans without the lock, until it finds what an earlier run has left.
+	unlocked bool
 	// began is when this run took the lock, or when its apply began.
 	began time.Time
 	// noted: there is a note beside the state, by this run or an earlier one.
@@ -199,6 +201,12 @@ func (s *Session) Text() []byte {
 // done.
 func (s *Session) Stored() (serial uint64, all bool) { return s.serial, s.serial > 0 && !s.unsaved }
 
+// Concurrent reports whether plans take no lock (storage.Concurrent).
+func (s *Session) Concurrent() bool {
+	_, ok := s.store.Store.(storage.Concurrent)
+	return ok && !s.elsewhere
+}
+
 // Snapshot is the state as it was read, empty without one.
 func (s *Session) Snapshot() *state.Snapshot {
 	if s.prior == nil {
@@ -217,9 +225,14 @@ type Locking struct {
 // returns may change the state. It is nil beside an error.
 func (s *Session) Lock(ctx context.Context, operation string, l Locking) (*Claimed, diag.List) {
 	s.claimed, s.began = true, s.Now()
-	if l.Off {
+	if s.unlocked = !l.Off && operation == storage.Plans && s.Concurrent(); l.Off || s.unlocked {
 		return &Claimed{s}, nil
 	}
+	return s.take(ctx, operation, l)
+}
+
+// take takes the lock.
+func (s *Session) take(ctx context.Context, operation string, l Locking) (*Claimed, diag.List) {
 	ctx, span := trace.Begin(ctx, trace.State, "lock state")
 	diags := s.acquire(ctx, operation, l)
 	span.End(diags.HasErrors())
@@ -400,8 +413,27 @@ func (s *Session) unlock() {
 func (s *Session) ForceUnlock(ctx context.Context, id string) error { return s.store.Unlock(ctx, id) }
 
 // Read loads the state with what the journal of an earlier run knows. Warnings
-// are about such a run, never about the state.
+// are about such a run, never about the state. A plan without the lock takes it where an earlier
+// run has left something, which is saved then. If somebody has the lock, what is left may be the
+// work of that run, and the plan continues with what is stored.
 func (s *Session) Read(ctx context.Context) diag.List {
+	diags := s.read(ctx)
+	if !s.unlocked || !s.noted && len(s.doubts) == 0 && !s.folded {
+		return diags
+	}
+	s.unlocked = false
+	_, found := s.take(ctx, storage.Plans, Locking{})
+	switch {
+	case slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return errors.As(d.Err, new(*storage.LockError)) }):
+		s.unlocked = true
+		return diags
+	case found.HasErrors():
+		return found
+	}
+	return append(found, s.read(ctx)...)
+}
+
+func (s *Session) read(ctx context.Context) diag.List {
 	s.recovered, s.unread = false, false
 	reading, span := trace.Begin(ctx, trace.State, "read state")
 	data, err := s.store.Read(reading)

@@ -254,7 +254,7 @@ func (s *Session) recoverNote(ctx context.Context, run string) (later []journal.
 		return nil, nil // another run may be under way, and this one changes nothing
 	}
 	l, diags := s.readNote(ctx)
-	if l == nil || run != "" && l.Begin.Run == run {
+	if l == nil || s.unlocked || run != "" && l.Begin.Run == run {
 		return nil, diags
 	}
 	rec, err := l.Fold(s.base, "")

@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/state/journal"
+	"weir.dev/weir/internal/state/statefile"
 )
 
 // A Recorder keeps what an apply does while it runs: at once in the journal,
@@ -106,7 +107,7 @@ func (s *Session) recorder(ctx context.Context, p *plan.Plan, interrupted <-chan
 }
 
 // changes are the objects of next that base doesn't have, and nil for those
-// that only base has.
+// that only base has. A saved plan has copies of those in base.
 func changes(base, next *state.Snapshot) map[addr.Object]*state.Object {
 	out := map[addr.Object]*state.Object{}
 	var before map[addr.Object]*state.Object
@@ -114,7 +115,7 @@ func changes(base, next *state.Snapshot) map[addr.Object]*state.Object {
 		before = base.Objects
 	}
 	for at, o := range next.Objects {
-		if before[at] != o && at.Name.Mode == addr.Managed {
+		if at.Name.Mode == addr.Managed && (before[at] == nil || !statefile.SameObject(before[at], o)) {
 			out[at] = o
 		}
 	}

@@ -15,10 +15,11 @@ func TestChanges(t *testing.T) {
 		return addr.Object{Instance: addr.Instance{Resource: addr.Resource{Name: addr.Name{Mode: mode, Type: "t", Name: name}}}}
 	}
 	same, changed, left, come := at(addr.Managed, "same"), at(addr.Managed, "changed"), at(addr.Managed, "left"), at(addr.Managed, "come")
-	kept, later := &state.Object{}, &state.Object{}
+	kept, later := &state.Object{}, &state.Object{Tainted: true}
+	copied := *kept // a saved plan has copies
 	base, next := state.Empty(), state.Empty()
 	base.Objects = map[addr.Object]*state.Object{same: kept, changed: kept, left: kept, at(addr.Data, "left"): kept}
-	next.Objects = map[addr.Object]*state.Object{same: kept, changed: later, come: later, at(addr.Data, "come"): later}
+	next.Objects = map[addr.Object]*state.Object{same: &copied, changed: later, come: later, at(addr.Data, "come"): later}
 	if got := changes(base, next); !maps.Equal(got, map[addr.Object]*state.Object{changed: later, come: later, left: nil}) {
 		t.Errorf("%v", got)
 	}

@@ -36,6 +36,9 @@ type position struct {
 	kept    int64 // the last version that can be read again
 }
 
+// Concurrent implements storage.Concurrent.
+func (*store) Concurrent() {}
+
 // Migrating reports whether what was read last isn't encrypted as it should be.
 func (s *store) Migrating() bool { return s.migrating }
 

@@ -1,0 +1,140 @@
+//go:build unix
+
+package crash
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A pair is a working directory with two objects that don't depend on each other. The apply of
+// the first waits for a file named "go".
+const pair = `
+variable "a" { default = "1" }
+variable "b" { default = "1" }
+resource "terraform_data" "a" {
+  triggers_replace = var.a
+  provisioner "local-exec" {
+    command = "echo ${var.a} >> ran; while [ ! -e go ]; do sleep 0.05; done"
+  }
+}
+resource "terraform_data" "b" {
+  count = 2
+  input = "${var.b}-${count.index}"
+}
+output "a" { value = terraform_data.a.id }
+`
+
+func newPair(t *testing.T, backend string) *site {
+	s := &site{run{t: t, dir: t.TempDir(), reattach: "{}"}}
+	if err := os.WriteFile(filepath.Join(s.dir, "main.tf"), []byte("terraform {\n  "+backend+"\n}\n"+pair), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.must("init", "-no-color")
+	return s
+}
+
+// start starts a command in the background.
+func (s *site) start(args ...string) (*exec.Cmd, *bytes.Buffer) {
+	s.t.Helper()
+	cmd := exec.Command(os.Args[0], append(args, "-no-color", "-input=false")...)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), roleEnv+"=1", "TF_IN_AUTOMATION=1", "TF_DATA_DIR="+filepath.Join(s.dir, "data"))
+	out := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, out
+}
+
+// TestPlanBesideApply has plans made while an apply holds the lock, and applied after it. One
+// that has read what the apply changed is stale, and the message names what.
+func TestPlanBesideApply(t *testing.T) {
+	for name, place := range places(t) {
+		if name != "sqlite" && name != "postgres" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newPair(t, place(t))
+			s.release()
+			s.must("apply", "-auto-approve", "-no-color")
+			if err := os.Remove(filepath.Join(s.dir, "go")); err != nil {
+				t.Fatal(err)
+			}
+			applying, out := s.start("apply", "-auto-approve", "-var=a=2", "-target=terraform_data.a")
+			s.ran(2)
+			s.must("plan", "-no-color", "-out=b", "-var=b=2", "-target=terraform_data.b[0]")
+			s.must("plan", "-no-color", "-out=other", "-var=b=3", "-target=terraform_data.b[1]")
+			s.must("plan", "-no-color", "-out=again", "-var=b=4", "-target=terraform_data.b[0]")
+			s.must("plan", "-no-color", "-out=a", "-var=a=3", "-target=terraform_data.a")
+			s.must("plan", "-no-color", "-out=all", "-var=a=3", "-var=b=5")
+			if text, err := s.weir(nil, "apply", "-no-color", "b"); err == nil || !strings.Contains(text, "Error acquiring the state lock") {
+				t.Errorf("an apply beside another one: %v\n%s", err, text)
+			}
+			s.release()
+			if err := applying.Wait(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			s.must("apply", "-no-color", "b")
+			s.must("apply", "-no-color", "other")
+			for plan, changed := range map[string][]string{
+				"again": {"terraform_data.b[0]"},
+				"a":     {"output.a", "terraform_data.a"},
+				"all":   {"output.a", "terraform_data.a", "terraform_data.b[0]", "terraform_data.b[1]"},
+			} {
+				text, err := s.weir(nil, "apply", "-no-color", plan)
+				var named []string
+				for line := range strings.Lines(text) {
+					if _, one, ok := strings.Cut(line, "  - "); ok {
+						named = append(named, strings.TrimSpace(one))
+					}
+				}
+				slices.Sort(named)
+				if err == nil || !strings.Contains(text, "Saved plan is stale") || !slices.Equal(named, changed) {
+					t.Errorf("%s: %v, named %q, want %q\n%s", plan, err, named, changed, text)
+				}
+			}
+			state := s.must("state", "pull")
+			for _, want := range []string{`"value": "2"`, `"2-0"`, `"3-1"`} {
+				if !strings.Contains(state, want) {
+					t.Errorf("no %s in\n%s", want, state)
+				}
+			}
+		})
+	}
+}
+
+// TestPlanAfterKill has a plan after a killed apply take the lock, and save what the journal
+// has.
+func TestPlanAfterKill(t *testing.T) {
+	for name, place := range places(t) {
+		if name != "sqlite" && name != "postgres" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newPair(t, place(t))
+			applying, _ := s.start("apply", "-auto-approve", "-parallelism=1")
+			s.ran(1)
+			if err := applying.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = applying.Wait()
+			out := s.must("plan", "-no-color")
+			if !strings.Contains(out, "Recovered from an interrupted run") || !strings.Contains(out, "Lock taken over") {
+				t.Errorf("not recovered:\n%s", out)
+			}
+			if out := s.must("plan", "-no-color"); strings.Contains(out, "Lock taken over") {
+				t.Errorf("recovered twice:\n%s", out)
+			}
+		})
+	}
+}
