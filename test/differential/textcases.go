@@ -569,6 +569,8 @@ func drawText(seed uint64) textCase {
 		fmt.Fprintf(&config, "\nresource %q \"x\" {\n%s}\n", name, arg.text)
 		if !s.chance(3) {
 			t["Planned"] = packed(arg.planned, b.ty())
+		} else {
+			t["Keep"] = s.chance(2)
 		}
 		if kind == "replace" {
 			t["Replace"] = s.replacing(b)

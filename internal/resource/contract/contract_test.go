@@ -2,6 +2,7 @@ package contract
 
 import (
 	"encoding/json"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -174,20 +175,57 @@ func TestProposedNewPairsNoSetsInSets(t *testing.T) {
 	}
 }
 
-// A nested attribute that appears makes another element of it.
+// An element of a set is that of before if the configuration has everything that it had. Nested
+// objects may come in addition.
 func TestProposedNewPairsNested(t *testing.T) {
-	nested := &schema.Object{Nesting: schema.Single, Attributes: map[string]*schema.Attribute{"in": {Type: cty.String, Optional: true}}}
-	b := &schema.Block{Blocks: map[string]*schema.NestedBlock{"disk": {Nesting: schema.Set, Block: &schema.Block{Attributes: map[string]*schema.Attribute{
-		"id":  {Type: cty.String, Computed: true},
-		"own": {Nested: nested, Optional: true, Computed: true},
-	}}}}}
-	one := func(id, own cty.Value) cty.Value { return obj(object{"id": id, "own": own}) }
-	none, own := cty.NullVal(nested.ImpliedType()), obj(object{"in": str("x")})
-	prior := obj(object{"disk": set(one(str("1"), none))})
-	config := obj(object{"disk": set(one(null, own), one(null, none))})
-	want := obj(object{"disk": set(one(null, own), one(str("1"), none))})
-	if got := ProposedNew(b, prior, config); !got.RawEquals(want) {
-		t.Errorf("got  %#v\nwant %#v", got, want)
+	in := map[string]*schema.Attribute{"in": {Type: cty.String, Optional: true}}
+	single, many, mapped := &schema.Object{Nesting: schema.Single, Attributes: in}, &schema.Object{Nesting: schema.List, Attributes: in}, &schema.Object{Nesting: schema.Map, Attributes: in}
+	chosen := &schema.Object{Nesting: schema.Single, Attributes: map[string]*schema.Attribute{"out": {Type: cty.String, Computed: true}}}
+	b := &schema.Block{Blocks: map[string]*schema.NestedBlock{"disk": {Nesting: schema.Set, Block: &schema.Block{
+		Attributes: map[string]*schema.Attribute{
+			"id":     {Type: cty.String, Computed: true},
+			"own":    {Nested: single, Optional: true},
+			"list":   {Nested: many, Optional: true},
+			"map":    {Nested: mapped, Optional: true},
+			"chosen": {Nested: chosen, Optional: true, Computed: true},
+		},
+		Blocks: map[string]*schema.NestedBlock{"mount": {Nesting: schema.List, Block: &schema.Block{Attributes: in}}},
+	}}}}
+	none := b.Blocks["disk"].Block.EmptyValue().AsValueMap()
+	disk := func(values object) cty.Value {
+		all := maps.Clone(none)
+		maps.Copy(all, values)
+		return cty.ObjectVal(all)
+	}
+	x, y := obj(object{"in": str("x")}), obj(object{"in": str("y")})
+	for name, test := range map[string]struct {
+		prior, config object
+		paired        bool
+	}{
+		"an object comes":     {object{}, object{"own": x}, true},
+		"an object goes":      {object{"own": x}, object{}, false},
+		"another object":      {object{"own": x}, object{"own": y}, false},
+		"a list comes":        {object{}, object{"list": list(x)}, true},
+		"a list grows":        {object{"list": list(x)}, object{"list": list(x, y)}, true},
+		"a list shrinks":      {object{"list": list(x, y)}, object{"list": list(x)}, false},
+		"a map grows":         {object{"map": cty.MapVal(object{"a": x})}, object{"map": cty.MapVal(object{"a": x, "b": y})}, true},
+		"a map shrinks":       {object{"map": cty.MapVal(object{"a": x, "b": y})}, object{"map": cty.MapVal(object{"a": x})}, false},
+		"a block comes":       {object{}, object{"mount": list(x)}, true},
+		"a block goes":        {object{"mount": list(x)}, object{}, false},
+		"the provider's own":  {object{"chosen": obj(object{"out": str("o")})}, object{}, false},
+		"an unknown object":   {object{}, object{"own": cty.UnknownVal(single.ImpliedType())}, true},
+		"unknown where it is": {object{"own": x}, object{"own": cty.UnknownVal(single.ImpliedType())}, false},
+	} {
+		before := maps.Clone(test.prior)
+		before["id"] = str("1")
+		after := maps.Clone(test.config)
+		if test.paired {
+			after["id"] = str("1")
+		}
+		got := ProposedNew(b, obj(object{"disk": set(disk(before))}), obj(object{"disk": set(disk(test.config))}))
+		if want := obj(object{"disk": set(disk(after))}); !got.RawEquals(want) {
+			t.Errorf("%s: got  %#v\nwant %#v", name, got, want)
+		}
 	}
 }
 

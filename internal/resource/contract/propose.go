@@ -177,13 +177,14 @@ func proposeSet(s shape, prior, inherited, config cty.Value) cty.Value {
 	return setLike(config, out)
 }
 
-// couldComeFrom reports whether the prior object differs from the
-// configuration only in what the provider computes.
+// couldComeFrom reports whether the prior object differs from the configuration only in what the
+// provider computes. As OpenTofu and Terraform do, it asks only of what the prior object has: nested
+// objects may come in addition, and one that the configuration lacks is never the provider's.
 func couldComeFrom(s shape, prior, config cty.Value) bool {
-	if same(prior, config) {
+	if same(prior, config) || !known(prior) {
 		return true
 	}
-	if !known(prior) || !known(config) {
+	if missing(config) {
 		return false
 	}
 	for name, a := range s.attributes {
@@ -191,12 +192,12 @@ func couldComeFrom(s shape, prior, config cty.Value) bool {
 		switch {
 		case same(p, c):
 		case c.Type().IsSetType():
-			return false // as in OpenTofu and Terraform, even where the provider computes it
-		case a.Computed && c.IsNull():
-			if a.Optional && a.Nested != nil && wasConfigured(a.Nested, p) {
+			return false // even where the provider computes it
+		case a.Nested != nil:
+			if !nestedCouldComeFrom(ofObject(a.Nested), a.Nested.Nesting, p, c) {
 				return false
 			}
-		case a.Nested == nil, !nestedCouldComeFrom(ofObject(a.Nested), a.Nested.Nesting, p, c):
+		case !a.Computed || !c.IsNull():
 			return false
 		}
 	}
@@ -209,29 +210,25 @@ func couldComeFrom(s shape, prior, config cty.Value) bool {
 }
 
 func nestedCouldComeFrom(s shape, n schema.Nesting, prior, config cty.Value) bool {
-	if same(prior, config) {
+	switch n {
+	case schema.Set:
+		return same(prior, config)
+	case schema.List:
+		now := slice(config)
+		for i, element := range slice(prior) {
+			if i >= len(now) || !couldComeFrom(s, element, now[i]) {
+				return false
+			}
+		}
 		return true
-	}
-	if n == schema.Single || n == schema.Group {
-		return couldComeFrom(s, prior, config)
-	}
-	if n == schema.Set || !known(prior) || !known(config) || count(prior) != count(config) {
-		return false
-	}
-	if n == schema.List {
-		old := slice(prior)
-		for i, element := range slice(config) {
-			if !couldComeFrom(s, old[i], element) {
+	case schema.Map:
+		now := elements(config)
+		for key, element := range elements(prior) {
+			if c, ok := now[key]; !ok || !couldComeFrom(s, element, c) {
 				return false
 			}
 		}
 		return true
 	}
-	old := elements(prior)
-	for key, element := range elements(config) {
-		if p, ok := old[key]; !ok || !couldComeFrom(s, p, element) {
-			return false
-		}
-	}
-	return true
+	return couldComeFrom(s, prior, config)
 }

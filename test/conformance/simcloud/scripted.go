@@ -29,6 +29,9 @@ type scriptedType struct {
 	// providers of the framework do: every computed attribute without a configuration becomes
 	// unknown, if anything changes.
 	Planned []byte
+	// Keep is for types without Planned: what the engine proposes for computed attributes stays,
+	// and only null becomes unknown.
+	Keep bool
 	// Replace are paths that force a replacement.
 	Replace [][]any
 }
@@ -207,7 +210,7 @@ func (s *scripted) PlanResourceChange(_ context.Context, r *tfprotov6.PlanResour
 	if values[0].Equal(values[1]) {
 		return resp, nil
 	}
-	planned, err := unknownBlock(block, values[1], values[2])
+	planned, err := unknown{t.Keep}.block(block, values[1], values[2])
 	if err != nil {
 		return nil, err
 	}
@@ -216,14 +219,17 @@ func (s *scripted) PlanResourceChange(_ context.Context, r *tfprotov6.PlanResour
 	return resp, err
 }
 
-// unknownBlock turns computed attributes without a configuration into unknown values.
-func unknownBlock(b *tfprotov6.SchemaBlock, v, config tftypes.Value) (tftypes.Value, error) {
+// unknown turns computed attributes without a configuration into unknown values, or those without a
+// value.
+type unknown struct{ keep bool }
+
+func (u unknown) block(b *tfprotov6.SchemaBlock, v, config tftypes.Value) (tftypes.Value, error) {
 	return eachMember(v, config, func(members, configs map[string]tftypes.Value) error {
-		if err := unknownAttributes(b.Attributes, members, configs); err != nil {
+		if err := u.attributes(b.Attributes, members, configs); err != nil {
 			return err
 		}
 		for _, inner := range b.BlockTypes {
-			one := func(v, config tftypes.Value) (tftypes.Value, error) { return unknownBlock(inner.Block, v, config) }
+			one := func(v, config tftypes.Value) (tftypes.Value, error) { return u.block(inner.Block, v, config) }
 			if inner.Nesting != tfprotov6.SchemaNestedBlockNestingModeSingle && inner.Nesting != tfprotov6.SchemaNestedBlockNestingModeGroup {
 				one = eachElement(one)
 			}
@@ -237,18 +243,18 @@ func unknownBlock(b *tfprotov6.SchemaBlock, v, config tftypes.Value) (tftypes.Va
 	})
 }
 
-func unknownAttributes(list []*tfprotov6.SchemaAttribute, members, configs map[string]tftypes.Value) error {
+func (u unknown) attributes(list []*tfprotov6.SchemaAttribute, members, configs map[string]tftypes.Value) error {
 	for _, a := range list {
 		v, config := members[a.Name], configs[a.Name]
 		switch {
 		case a.WriteOnly:
 			members[a.Name] = tftypes.NewValue(v.Type(), nil)
-		case a.Computed && (config.Type() == nil || config.IsNull()):
+		case a.Computed && (config.Type() == nil || config.IsNull()) && !(u.keep && !v.IsNull()):
 			members[a.Name] = tftypes.NewValue(v.Type(), tftypes.UnknownValue)
 		case a.NestedType != nil:
 			one := func(v, config tftypes.Value) (tftypes.Value, error) {
 				return eachMember(v, config, func(members, configs map[string]tftypes.Value) error {
-					return unknownAttributes(a.NestedType.Attributes, members, configs)
+					return u.attributes(a.NestedType.Attributes, members, configs)
 				})
 			}
 			if a.NestedType.Nesting != tfprotov6.SchemaObjectNestingModeSingle {
