@@ -473,7 +473,7 @@ func (b *builder) leftOf(n *promise.Node) int {
 	b.left[n] = -1
 	var list []int
 	if at, ok := n.Subject.(eval.Block); ok {
-		list = slices.Clone(b.leaving[BlockOf(at)])
+		list = slices.Collect(Leaving(b.leaving, at))
 	}
 	for _, dep := range n.Deps() {
 		if v := b.leftOf(dep); v >= 0 {

@@ -65,6 +65,9 @@ func (l *layout) standing(i addr.Instance) (desired bool, why plan.Reason, unsur
 		}
 		child, known := f.ChildFrame(call, s.Key)
 		if !known {
+			if l.removed(i) {
+				return false, plan.DeleteNoResourceConfig, false
+			}
 			return false, plan.NoReason, true
 		}
 		if child == nil {
@@ -91,6 +94,24 @@ func (l *layout) standing(i addr.Instance) (desired bool, why plan.Reason, unsur
 		return true, plan.NoReason, false
 	}
 	return false, missingKey(res, e, i.Key), false
+}
+
+// removed reports whether no block declares an instance, whatever the keys of the modules around it are.
+func (l *layout) removed(i addr.Instance) bool {
+	tree := l.tree
+	for n, s := range i.Module.Steps() {
+		call := tree.Program.CallByName[s.Call]
+		if call == nil {
+			return true
+		}
+		if call.Source != nil && len(call.Source.Refs) > 0 {
+			return false // the keys decide what is called
+		}
+		if tree = l.tree.At(addr.FromSteps(i.Module.Steps()[:n+1])); tree == nil {
+			return false
+		}
+	}
+	return tree.Program.ResourceByName[i.Name] == nil
 }
 
 func missingKey(res *program.Resource, e eval.Expansion, k addr.Key) plan.Reason {

@@ -225,14 +225,12 @@ func (w *waits) loses(b eval.Block, among func(addr.Instance) bool) *addr.Object
 	if w.options.Mode != plan.Normal {
 		return nil
 	}
-	stored := w.storedIn()[graphbuilder.BlockOf(b)]
-	n := slices.IndexFunc(stored, func(a addr.Object) bool {
-		return (among == nil || among(a.Instance)) && w.leaves(a)
-	})
-	if n < 0 {
-		return nil
+	for a := range graphbuilder.Leaving(w.storedIn(), b) {
+		if (among == nil || among(a.Instance)) && w.leaves(a) {
+			return &a
+		}
 	}
-	return &stored[n]
+	return nil
 }
 
 // leaves reports whether a stored object will be deleted for want of a place. A deposed object has

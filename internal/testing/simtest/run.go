@@ -392,6 +392,10 @@ func (r *runner) refused(step Step, diags diag.List) (again *Step, f *Failure, o
 		return nil, nil, false
 	case step.Errors:
 		return nil, nil, true
+	case step.RefreshOnly && has(diags, "Attempt to get attribute from null value"):
+		// With lifecycle.enabled an object that isn't there is null, as in OpenTofu.
+		r.stats.Skipped++
+		return nil, nil, true
 	case step.partial() && has(diags, "Moved resource instances excluded by targeting"):
 		r.stats.Skipped++
 		return nil, nil, true

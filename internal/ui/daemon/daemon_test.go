@@ -36,6 +36,7 @@ func newBench(t *testing.T, do func(Job) (int, bool)) *bench {
 	}
 	t.Chdir(t.TempDir())
 	environ := os.Environ()
+	os.Unsetenv("TF_CLI_CONFIG_FILE") // a client does by itself what reads a file such as /dev/null
 	t.Cleanup(func() {
 		os.Clearenv()
 		for _, pair := range environ {
@@ -45,7 +46,7 @@ func newBench(t *testing.T, do func(Job) (int, bool)) *bench {
 		os.RemoveAll(dir)
 	})
 	b := &bench{t: t, address: filepath.Join(dir, "own", "s"), stop: make(chan struct{}), ended: make(chan error, 1), signals: make(chan os.Signal, 8)}
-	b.server = &Server{Environ: environ, Build: os.Args[0], Now: time.Now, Idle: time.Hour, Do: do, Kept: func() []string { return []string{"/somewhere"} }}
+	b.server = &Server{Environ: os.Environ(), Build: os.Args[0], Now: time.Now, Idle: time.Hour, Do: do, Kept: func() []string { return []string{"/somewhere"} }}
 	b.serve()
 	b.out, err = os.Create(filepath.Join(dir, "out"))
 	if err != nil {
