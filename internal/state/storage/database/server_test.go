@@ -11,15 +11,4 @@ import (
 // empty; without says why then.
 var postgres, without string
 
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		at, stop, err := testservers.Postgres()
-		if err != nil {
-			without = err.Error()
-		} else {
-			postgres = at
-			defer stop()
-		}
-		return m.Run()
-	}())
-}
+func TestMain(m *testing.M) { os.Exit(testservers.WithPostgres(m.Run, &postgres, &without)) }
