@@ -52,6 +52,9 @@ func (i *initialization) backend(ctx context.Context) (*statebackend.Backend, di
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	if diags.Append(i.Dir.States.Usable(ctx, next)); diags.HasErrors() {
+		return nil, diags
+	}
 	if i.Dir.Settings.Opener().SameRecord(record, have) && !i.Reconfigure {
 		return next, diags
 	}

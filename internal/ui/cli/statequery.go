@@ -17,7 +17,7 @@ import (
 var stateQueryCommand = &command{
 	Name: "state query", Args: "SQL", Min: 1, Max: 1,
 	Synopsis: "Query the states of a database in SQL",
-	Long:     "Runs one SQL statement that only reads, on the states of the \"database\" backend, and prints the rows. The views are resources, dependencies, output_values, history and earlier_resources, each with the workspace. Values are printed even if they are sensitive.",
+	Long:     "Runs one SQL statement that only reads, on the states of the \"database\" backend, and prints the rows. The views are resources, dependencies, output_values, check_results, workspaces, history, earlier_resources and held_locks, each with the workspace. Values are printed even if they are sensitive.",
 	JSON:     output.Document,
 	Setup: func(e *env, _ *flag.FlagSet) runner {
 		return func(ctx context.Context, args []string) int { return e.stateQuery(ctx, args[0]) }

@@ -5,6 +5,7 @@ import "weir.dev/weir/internal/core/diag"
 // Codes of problems.
 var (
 	Locked      = diag.Code{Name: "state-locked", Summary: "Error acquiring the state lock"}
+	Unusable    = diag.Code{Name: "state-backend-unusable", Summary: "Unusable state backend"}
 	NotSaved    = diag.Code{Name: "state-not-saved", Summary: "Failed to persist state to backend"}
 	NotNoted    = diag.Code{Name: "creations-not-noted", Summary: "Creations can't be noted beside the state"}
 	TakenOver   = diag.Code{Name: "lock-taken-over", Summary: "Lock taken over"}

@@ -272,6 +272,9 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 	if err != nil {
 		s.letGo()
 	}
+	if errors.As(err, new(*storage.UnusableError)) {
+		return Unusable.List("%s.", err)
+	}
 	if errors.As(err, new(*storage.RefusedError)) {
 		return diag.List{Locked.New(diag.Error, "%s", err)}
 	}
@@ -443,6 +446,9 @@ func (s *Session) read(ctx context.Context) diag.List {
 	}
 	if errors.Is(err, storage.ErrEmptyState) {
 		return s.emptied()
+	}
+	if errors.As(err, new(*storage.UnusableError)) {
+		return Unusable.List("%s.", err)
 	}
 	if err != nil {
 		return diag.StateUnreadable.List("%s.", err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/state"
@@ -29,6 +30,9 @@ type Finding struct {
 func (s *Session) Verify(ctx context.Context) []Finding {
 	now, stored := s.verifyState(ctx)
 	list := []Finding{now}
+	if slices.ContainsFunc(now.Problems, Unusable.Is) {
+		return list // all else is there too
+	}
 	if l, ok := s.backend.WithFiles(s.Files).(storage.Filed); ok {
 		if path := l.Paths(s.workspace).Backup; path != "" && exists(path) {
 			list = append(list, verifyText("backup", path, s.readSealed(path), "Only a change of the state would use it, by replacing it: remove the file, or leave it until then."))
@@ -58,6 +62,9 @@ func (s *Session) verifyState(ctx context.Context) (Finding, *state.Snapshot) {
 	switch {
 	case errors.Is(err, storage.ErrEmptyState):
 		f.Problems = s.emptied()
+		return f, nil
+	case errors.As(err, new(*storage.UnusableError)):
+		f.Problems = Unusable.List("%s.", err)
 		return f, nil
 	case err != nil:
 		f.Problems = s.torn(diag.StateUnreadable.List("%s.", err))

@@ -26,14 +26,14 @@ type dialect struct {
 	now       string // seconds since 1970, by the clock of the database
 	forUpdate string // keeps others from a row until the transaction ends
 	snapshot  sql.TxOptions
-	exists    string // how many tables with the version there are
+	tables    string // lists the tables of any program
 	alone     string // keeps others from migrating meanwhile
 }
 
 var sqliteDialect = dialect{
 	id: "INTEGER PRIMARY KEY AUTOINCREMENT", bytes: "BLOB", now: "unixepoch()", each: "json_each",
 	snapshot: sql.TxOptions{ReadOnly: true}, // a write waits for reads to end
-	exists:   "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'",
+	tables:   "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name",
 }
 
 var postgresDialect = dialect{
@@ -41,7 +41,7 @@ var postgresDialect = dialect{
 	json: "::json", each: "json_array_elements_text", value: "(value)",
 	forUpdate: " FOR UPDATE",
 	snapshot:  sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
-	exists:    "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_version'",
+	tables:    "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename",
 	alone:     "SELECT pg_advisory_xact_lock(837465901)",
 }
 
@@ -87,7 +87,7 @@ func (s *server) do(ctx context.Context, o *sql.TxOptions, run func(context.Cont
 		ctx, end = s.pulse.Watch(ctx, s.address, s.patience)
 		defer end()
 	}
-	return stalltimeout.Because(ctx, s.transaction(ctx, o, run))
+	return stalltimeout.Because(ctx, s.explained(s.transaction(ctx, o, run)))
 }
 
 func (s *server) transaction(ctx context.Context, o *sql.TxOptions, run func(context.Context, *sql.Tx) error) error {
@@ -227,25 +227,35 @@ CREATE VIEW earlier_resources AS
 	SELECT s.name AS workspace, o.address, o.type, o.name,
 		CASE WHEN o.sealed = 0 THEN o.body{json} -> 'attributes' END AS attributes, o.version, o.until
 	FROM objects_history o JOIN states s ON s.id = o.state;
+`, `
+DROP VIEW resources;
+CREATE VIEW resources AS
+	SELECT s.name AS workspace, o.address, o.module, o.mode, o.type, o.name, o.instance, o.deposed,
+		(o.resource || ']}'){json} ->> 'provider' AS provider,
+		CASE WHEN o.sealed = 0 THEN o.body{json} ->> 'status' END AS status,
+		CASE WHEN o.sealed = 0 THEN o.body{json} -> 'attributes' END AS attributes, o.version
+	FROM objects o JOIN states s ON s.id = o.state;
+CREATE VIEW check_results AS
+	SELECT s.name AS workspace, c.body{json} ->> 'object_kind' AS kind, c.body{json} ->> 'config_addr' AS address,
+		c.body{json} ->> 'status' AS status, c.body{json} -> 'objects' AS objects, c.version
+	FROM checks c JOIN states s ON s.id = c.state WHERE c.sealed = 0;
+CREATE VIEW workspaces AS
+	SELECT name AS workspace, version, serial, lineage, written_by FROM states;
+CREATE VIEW held_locks AS
+	SELECT name AS workspace, id, info{json} ->> 'Who' AS author, info{json} ->> 'Operation' AS operation,
+		info{json} ->> 'Created' AS created, expires
+	FROM locks WHERE id <> '';
 `}
 
 // migrate brings the tables to the version of this program.
 func (s *server) migrate(ctx context.Context) error {
 	var version int
-	err := inTransaction(ctx, s.db, &s.dialect.snapshot, func(ctx context.Context, tx *sql.Tx) error {
-		var tables int
-		if err := tx.QueryRowContext(ctx, s.dialect.exists).Scan(&tables); err != nil || tables == 0 {
-			return err
-		}
-		return tx.QueryRowContext(ctx, "SELECT version FROM schema_version").Scan(&version)
-	})
-	switch {
-	case err != nil:
+	err := inTransaction(ctx, s.db, &s.dialect.snapshot, func(ctx context.Context, tx *sql.Tx) (err error) {
+		version, err = s.version(ctx, tx)
 		return err
-	case version > len(migrations):
-		return fmt.Errorf("the tables have version %d, and this version of weir knows those up to %d: use the version that made them, or a later one", version, len(migrations))
-	case version == len(migrations):
-		return nil // a role that may not make tables needn't
+	})
+	if err != nil || version == len(migrations) {
+		return err // a role that may not make tables needn't
 	}
 	if err := inTransaction(ctx, s.db, nil, s.makeTables); err != nil {
 		return fmt.Errorf("the tables can't be made: %w", err)
@@ -253,15 +263,27 @@ func (s *server) migrate(ctx context.Context) error {
 	return nil
 }
 
-func (s *server) makeTables(ctx context.Context, tx *sql.Tx) error {
-	start := []string{"CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"}
-	if s.file == "" {
-		start = append([]string{s.dialect.alone, "CREATE SCHEMA IF NOT EXISTS " + pgx.Identifier{s.schema}.Sanitize()}, start...)
+// makeSchema makes the schema of PostgreSQL. One that an administrator made needs no right to make some.
+func (s *server) makeSchema(ctx context.Context, tx *sql.Tx) error {
+	if _, err := exec(ctx, tx, s.dialect.alone); err != nil {
+		return err
 	}
-	for _, text := range start {
-		if _, err := exec(ctx, tx, text); err != nil {
+	var there bool
+	if err := tx.QueryRowContext(ctx, "SELECT current_schema() IS NOT NULL").Scan(&there); err != nil || there {
+		return err
+	}
+	_, err := exec(ctx, tx, "CREATE SCHEMA IF NOT EXISTS "+pgx.Identifier{s.schema}.Sanitize())
+	return err
+}
+
+func (s *server) makeTables(ctx context.Context, tx *sql.Tx) error {
+	if s.file == "" {
+		if err := s.makeSchema(ctx, tx); err != nil {
 			return err
 		}
+	}
+	if _, err := exec(ctx, tx, "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"); err != nil {
+		return err
 	}
 	var version int
 	err := tx.QueryRowContext(ctx, "SELECT version FROM schema_version").Scan(&version)

@@ -19,7 +19,7 @@ func (b *Backend) Query(ctx context.Context, text string) (columns []string, row
 		defer end()
 	}
 	columns, rows, err = b.query(ctx, text)
-	return columns, rows, stalltimeout.Because(ctx, err)
+	return columns, rows, stalltimeout.Because(ctx, b.explained(err))
 }
 
 func (s *server) query(ctx context.Context, text string) (columns []string, all [][]any, err error) {
