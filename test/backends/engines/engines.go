@@ -213,6 +213,31 @@ func Run(t *testing.T, p Place) {
 	})
 }
 
+// Beside runs what two programs do with one state that each reaches in its own way.
+func Beside(t *testing.T, open func(t *testing.T) (mine, others Place)) {
+	weir := os.Getenv("IAC_BIN")
+	if weir == "" {
+		t.Skip("no program to test: IAC_BIN is not set")
+	}
+	other := os.Getenv("PEER")
+	if other == "" {
+		t.Log("PEER names no other program, so weir takes both parts")
+		other = weir
+	}
+	for name, run := range map[string]func(a, b *engine){"in turn": inTurn, "one waits for the other": oneWaits, "killed": killed} {
+		t.Run(name, func(t *testing.T) {
+			mine, others := open(t)
+			files := func(p Place) map[string]string {
+				return map[string]string{"main.tf": configuration, "backend.tf": p.Block("default")}
+			}
+			a, b := start(t, "weir", weir, mine, files(mine)), start(t, "the other engine", other, others, files(others))
+			a.run("init", "-input=false", "-no-color")
+			b.run("init", "-input=false", "-no-color")
+			run(a, b)
+		})
+	}
+}
+
 func inTurn(a, b *engine) {
 	a.t.Helper()
 	a.apply("-var=size=1")
