@@ -196,31 +196,33 @@ func (c *Config) base(values map[string]cty.Value, pool *providerclient.Pool) pr
 // values turns the inputs into values of the root variables. Early says that
 // problems of values are left to a later call.
 func (c *Config) values(early bool) (map[string]cty.Value, diag.List) {
+	values, diags := InputValues(c.Tree.Program, c.Inputs)
+	if early {
+		diags = nil
+	}
+	return values, diags
+}
+
+// InputValues turns inputs into values of the variables of a root module, before they are
+// converted to the types of these.
+func InputValues(root *program.Program, inputs map[string]module.VariableInput) (map[string]cty.Value, diag.List) {
 	var diags diag.List
 	values := map[string]cty.Value{}
-	vars := c.Tree.Program.VariableByName
-	for _, name := range slices.Sorted(maps.Keys(c.Inputs)) {
-		in, v := c.Inputs[name], vars[name]
-		if v == nil {
-			if !early {
-				diags.Append(undeclared(name, in))
-			}
-			continue
-		}
-		if in.Value != cty.NilVal {
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		in, v := inputs[name], root.VariableByName[name]
+		switch {
+		case v == nil:
+			diags.Append(undeclared(name, in))
+		case in.Value != cty.NilVal:
 			values[name] = in.Value
-			continue
-		}
-		if v.Untyped || v.Type.IsPrimitiveType() {
+		case v.Untyped || v.Type.IsPrimitiveType():
 			values[name] = cty.StringVal(in.Text)
-			continue
-		}
-		parsed, more := module.ParseValue(module.Origin(name), in.Text)
-		if !early {
+		default:
+			parsed, more := module.ParseValue(module.Origin(name), in.Text)
 			diags.Append(more)
-		}
-		if !more.HasErrors() {
-			values[name] = parsed
+			if !more.HasErrors() {
+				values[name] = parsed
+			}
 		}
 	}
 	return values, diags

@@ -118,12 +118,22 @@ func (a *applying) run(ctx context.Context, e *env, args []string) int {
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}
+	runs, diags := e.directory.RemoteRuns(ctx, a.vars)
+	if diags.HasErrors() {
+		return e.Diags(diags)
+	}
+	if runs != nil {
+		return a.applyRemotely(ctx, e, runs, options)
+	}
 	options.Explained = options.Explained || !a.approved
 	return e.apply(ctx, workspace.Plan{Opening: a.opening(e, "apply"), Options: options}, 1, &approver{env: e, approved: a.approved, quiet: a.quiet, allowForget: a.suppressForget, destroying: a.destroying})
 }
 
 // runSaved carries out a saved plan.
 func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
+	if b, ok := e.directory.RemotePlan(path); ok {
+		return a.applyBookmark(ctx, e, b)
+	}
 	content, diags := e.directory.ReadPlan(path)
 	if diags.HasErrors() {
 		return e.Diags(diags)

@@ -68,6 +68,13 @@ func (p *planning) run(ctx context.Context, e *env) int {
 	if diags.HasErrors() {
 		return e.Diags(diags)
 	}
+	runs, diags := e.directory.RemoteRuns(ctx, p.vars)
+	if diags.HasErrors() {
+		return e.Diags(diags)
+	}
+	if runs != nil {
+		return p.planRemotely(ctx, e, runs, options)
+	}
 	w, made, diags := workspace.Plan{Dir: e.directory, Opening: p.opening(e, "plan"), Options: options, Opened: e.warn}.Run(ctx)
 	if w == nil {
 		return e.Diags(diags)
@@ -87,7 +94,7 @@ func (p *planning) run(ctx context.Context, e *env) int {
 		return 1
 	}
 	if !e.JSON && !e.Automation {
-		e.Say("%s", view.NextSteps(made, e.program, p.out, e.Viewing()))
+		e.Say("%s", view.NextSteps(made.HasChanges(), e.program, p.out, e.Viewing()))
 	}
 	if p.detailed && (made.HasChanges() || len(made.Deferred) > 0) {
 		return exitChanges

@@ -28,6 +28,7 @@ import (
 	"weir.dev/weir/internal/workspace"
 	"weir.dev/weir/internal/workspace/planoptions"
 	"weir.dev/weir/internal/workspace/providersource"
+	"weir.dev/weir/internal/workspace/remoterun"
 )
 
 var showCommand = &command{
@@ -76,6 +77,9 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 		}
 		return e.Result("module", func() ([]byte, error) { return jsonconfig.MarshalModule(p) }, func() int { return 0 })
 	case o.Plan != "":
+		if b, ok := e.directory.RemotePlan(o.Plan); ok {
+			return e.showBookmark(ctx, b, o)
+		}
 		content, diags := e.directory.ReadPlan(o.Plan)
 		return e.showPlanFile(ctx, content, diags, o)
 	case o.Path == "":
@@ -98,6 +102,9 @@ func (e *env) show(ctx context.Context, o showOptions) int {
 	if planfile.Is(data) || encryption.Recognize(data) == encryption.SealedPlan {
 		content, diags := e.directory.OpenPlan(o.Path, data)
 		return e.showPlanFile(ctx, content, diags, o)
+	}
+	if b, ok := remoterun.ReadBookmark(data); ok {
+		return e.showBookmark(ctx, b, o)
 	}
 	if o.NeedsPlan() {
 		return e.Fail(diag.BadOption.As("Saved plan required"), "Addresses and the options -steps and -format choose what is shown of a saved plan, and %s isn't one.", o.Path)

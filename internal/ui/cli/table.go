@@ -22,7 +22,7 @@ var table = slices.Concat([]*command{
 	initCommand, validateCommand, planCommand, applyCommand, destroyCommand,
 	analyzeCommand, commands.Completion(spoken), consoleCommand, doctorCommand, driftCommand, commands.Explain(spoken, docs.Kinds), fmtCommand, unlockCommand, getCommand, graphCommand, impactCommand, importCommand, loginCommand, logoutCommand, lspCommand,
 	modulesCommand, moveCommand, outputCommand, queryCommand, recoverCommand, refreshCommand, rootsCommand, showCommand,
-	taintCommand, testCommand, uiCommand, untaintCommand, versionCommand, whyCommand,
+	taintCommand, testCommand, testCleanupCommand, uiCommand, untaintCommand, versionCommand, whyCommand,
 }, daemonserver.Commands((*env).host), metadataCommands, providersCommands, stacksCommands, stateCommands, []*command{stateServeCommand}, workspaceCommands)
 
 func spoken(e *env) (*output.Screen, string) { return e.Screen, e.program }

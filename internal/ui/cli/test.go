@@ -28,9 +28,21 @@ var testCommand = &command{
 	Max:      -1,
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		t := &tester{env: e}
-		t.Register(fs)
-		t.env.registerTests(fs)
-		commands.RegisterJSON(fs, t.env.Screen)
+		t.register(fs)
+		return func(ctx context.Context, args []string) int { return t.run(ctx, args) }
+	},
+}
+
+// testCleanupCommand is Terraform's name for it.
+var testCleanupCommand = &command{
+	Name:     "test cleanup",
+	Synopsis: "Destroy the objects of killed tests",
+	Long:     "Equals test -cleanup.",
+	Hidden:   true,
+	Setup: func(e *env, fs *flag.FlagSet) runner {
+		t := &tester{env: e}
+		t.register(fs)
+		t.Cleanup = true
 		return func(ctx context.Context, args []string) int { return t.run(ctx, args) }
 	},
 }
@@ -44,6 +56,12 @@ func (e *env) registerTests(fs *flag.FlagSet) {
 type tester struct {
 	env *env
 	flags.Test
+}
+
+func (t *tester) register(fs *flag.FlagSet) {
+	t.Register(fs)
+	t.env.registerTests(fs)
+	commands.RegisterJSON(fs, t.env.Screen)
 }
 
 // run carries out the tests. Arguments have no effect in OpenTofu and Terraform, so that scripts

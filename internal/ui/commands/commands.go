@@ -319,8 +319,7 @@ func kind(f *flag.Flag) string {
 // unsupported are flags of OpenTofu and Terraform that weir lacks on purpose, of one command or of
 // all, and what serves instead.
 var unsupported = []struct{ command, name, instead string }{
-	{"", "policies", "Policies belong to HCP Terraform. To check a plan, save it with -out=FILE and pass the JSON of \"show -json FILE\" to a policy tool"},
-	{"test", "repair", "To destroy what earlier tests left, use -cleanup"},
+	{"", "policies", "Policies belong to HCP Terraform, and its runs print their results. To check a plan, save it with -out=FILE and pass the JSON of \"show -json FILE\" to a policy tool"},
 	{"refresh", "minimal-refresh", "The refresh command reads all objects. The plan command has -minimal-refresh"},
 }
 

@@ -27,7 +27,7 @@ func TestRefused(t *testing.T) {
 		"-otu=x":            "flag provided but not defined: -otu. Did you mean -out?",
 		"-x":                "flag provided but not defined: -x",
 		"-parallelism=1e99": `The option -parallelism can't be "1e99": it has to be a whole number.`,
-		"-policies=x":       `flag provided but not defined: -policies. Policies belong to HCP Terraform. To check a plan, save it with -out=FILE and pass the JSON of "show -json FILE" to a policy tool`,
+		"-policies=x":       `flag provided but not defined: -policies. Policies belong to HCP Terraform, and its runs print their results. To check a plan, save it with -out=FILE and pass the JSON of "show -json FILE" to a policy tool`,
 	} {
 		if err := fs.Parse([]string{arg}); err == nil || refused(fs, err) != want {
 			t.Errorf("%s: %v", arg, err)

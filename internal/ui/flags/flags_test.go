@@ -148,6 +148,8 @@ func TestTest(t *testing.T) {
 		"-cloud-run=a":          "by a service",
 		"-forget":               "has no meaning without",
 		"-forget -cleanup":      "",
+		"-repair":               "has no meaning without",
+		"-repair -cleanup":      "",
 		"-watch -mutate":        together,
 		"-watch -cleanup":       together,
 		"-mutate -cleanup":      together,

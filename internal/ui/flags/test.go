@@ -24,6 +24,8 @@ type Test struct {
 	Mutations         int // the most that are made
 
 	Update, Watch, Cleanup, Forget bool
+	// repair also cleans up what tests of Terraform keep on purpose. Those of weir keep nothing.
+	repair bool
 }
 
 // Register registers all of them.
@@ -42,6 +44,7 @@ func (t *Test) Register(fs *flag.FlagSet) {
 	fs.BoolVar(&t.Watch, "watch", false, "Wait after the tests, and repeat those that a file change can affect.")
 	fs.BoolVar(&t.Update, "update", false, "Record the plans of runs with a snapshot comment.")
 	fs.BoolVar(&t.Cleanup, "cleanup", false, "Destroy the objects of killed tests, and run no tests.")
+	fs.BoolVar(&t.repair, "repair", false, "")
 	fs.BoolVar(&t.Forget, "forget", false, "With -cleanup: forget objects in doubt.")
 	Parallelism(fs, &t.Parallelism)
 	fs.IntVar(&t.Runs, "run-parallelism", 10, "Limit concurrent runs of a test file to `N`.")
@@ -58,6 +61,8 @@ func (t *Test) Check() diag.List {
 		return diag.BadOption.As("Remote test execution isn't supported").List("The -cloud-run option asks for a run by a service. Leave it out to carry out the tests here.")
 	case t.Forget && !t.Cleanup:
 		return diag.Incompatible.List("The -forget option says something about objects that -cleanup finds, and has no meaning without it.")
+	case t.repair && !t.Cleanup:
+		return diag.Incompatible.List("The -repair option has no meaning without -cleanup, which destroys everything that tests left.")
 	case t.Watch && (t.Mutate || t.Cleanup), t.Mutate && t.Cleanup,
 		(t.Mutate || t.Cleanup) && (t.Update || t.Covers() || t.JUnit != ""):
 		return diag.Incompatible.List("The options -watch, -mutate and -cleanup exclude one another. -update, -junit-xml and the coverage options need a normal test run, which -mutate and -cleanup don't do.")

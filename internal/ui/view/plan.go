@@ -641,10 +641,10 @@ func Approval(p *plan.Plan, place string) (what, query, description string) {
 		"weir will perform the actions described above.\nOnly 'yes' will be accepted to approve. Before that, 'details' shows all of each change, 'details ADDRESS' one, and 'why ADDRESS' what it comes from."
 }
 
-// NextSteps says what to do with a plan that changes something and was saved in a
+// NextSteps says what to do with a plan that may change something and was saved in a
 // file, or wasn't.
-func NextSteps(p *plan.Plan, program, file string, o Options) string {
-	if !p.HasChanges() {
+func NextSteps(changes bool, program, file string, o Options) string {
+	if !changes {
 		return ""
 	}
 	text := fmt.Sprintf("Note: You didn't use the -out option to save this plan, so weir can't guarantee to take exactly these actions if you run \"%s apply\" now.", program)

@@ -19,6 +19,8 @@ import (
 	"weir.dev/weir/internal/state/encryption"
 	"weir.dev/weir/internal/state/storage"
 	"weir.dev/weir/internal/state/storage/backends"
+	"weir.dev/weir/internal/state/storage/remote"
+	"weir.dev/weir/internal/workspace/environment"
 	"weir.dev/weir/internal/workspace/statebackend"
 )
 
@@ -172,25 +174,65 @@ func (d *Reader) DeclaredBackend(prog *program.Program, inputs map[string]module
 	return b, diags
 }
 
-// ServiceInputs adds to the values of variables those that the service of the backend
-// keeps, where there is such a service. Where plans and applies are to be made by the
-// service itself, and runs says that this is one, that is the error.
-func (d *Reader) ServiceInputs(ctx context.Context, in map[string]module.VariableInput, runs bool) diag.List {
+// executes reports whether the backend that the directory was initialized with is of a type whose
+// services plan and apply.
+func (d *Reader) executes() bool {
 	record, err := d.Record().Backend()
-	if err != nil || record == nil || d.Place.Backend != nil || !backends.All()[record.Type].Executes {
-		return nil // the caller that opens it reports errors
+	return err == nil && record != nil && d.Place.Backend == nil && backends.All()[record.Type].Executes
+}
+
+// service is that of the backend that the directory was initialized with, with its root module
+// and workspace; nil without one. The caller that opens the backend reports errors.
+func (d *Reader) service(in map[string]module.VariableInput) (service storage.Executor, prog *program.Program, workspace string) {
+	if !d.executes() {
+		return nil, nil, ""
 	}
 	prog, diags := d.RootSettings()
 	if diags.HasErrors() || prog.Backend == nil {
-		return nil
+		return nil, nil, ""
 	}
 	b, more := d.InitializedBackend(prog, in)
 	name, bad := d.Place.Workspace()
 	if more.HasErrors() || bad.HasErrors() {
+		return nil, nil, ""
+	}
+	return b.Backend.(storage.Executor), prog, name
+}
+
+// Runs returns the runs of the selected workspace at the service of the backend, nil where plans
+// and applies are made here.
+func (d *Reader) Runs(ctx context.Context, vars []environment.Var) (*remote.Runs, diag.List) {
+	if !d.executes() {
+		return nil, nil
+	}
+	in, diags := d.Place.Inputs(vars)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	service, _, name := d.service(in)
+	at, ok := service.(interface {
+		Runs(context.Context, string) (*remote.Runs, error)
+	})
+	if !ok {
+		return nil, nil
+	}
+	runs, err := at.Runs(ctx, name)
+	if err != nil {
+		return nil, diag.StateUnreadable.List("The workspace %q can't be read: %s.", name, err)
+	}
+	d.here = runs == nil
+	return runs, nil
+}
+
+// ServiceInputs adds to the values of variables those that the service of the backend
+// keeps, where there is such a service. Where plans and applies are to be made by the
+// service itself, and runs says that this is one, that is the error.
+func (d *Reader) ServiceInputs(ctx context.Context, in map[string]module.VariableInput, runs bool) diag.List {
+	service, prog, name := d.service(in)
+	if service == nil {
 		return nil
 	}
-	service := b.Backend.(storage.Executor)
-	if runs {
+	if runs && !d.here {
 		why, err := service.Elsewhere(ctx, name)
 		if err != nil {
 			return diag.StateUnreadable.List("The workspace %q can't be read: %s.", name, err)

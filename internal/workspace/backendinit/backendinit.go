@@ -29,6 +29,8 @@ type Reader struct {
 	// stack: the directory is meant as that of a stack, which has files of its own for
 	// its settings.
 	stack bool
+	// here: Runs has found that plans and applies are made here.
+	here bool
 	// Stores finds types of state stores of installed providers.
 	Stores func(source, typ string) (*statebackend.StoreType, diag.List)
 }

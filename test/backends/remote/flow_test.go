@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,8 +108,15 @@ func TestElsewhere(t *testing.T) {
 	d.run("", "TF_VAR_v=1", "TF_VAR_l=[1,2]", "apply", "-auto-approve") // it was made for runs here
 	service.Set("net", "remote", map[string]any{"key": "v", "value": "from there", "category": "terraform"}, map[string]any{"key": "l", "value": "[3, 4]", "hcl": true, "category": "terraform"},
 		map[string]any{"key": "undeclared", "sensitive": true, "category": "terraform"})
-	for _, command := range []string{"plan", "apply", "destroy", "refresh"} {
-		d.run(`!has the execution mode "remote"`, command, "-input=false")
+	service.Runs = testservers.Runs{Plan: "planned there", Apply: "applied there"}
+	d.run("planned there", "plan", "-input=false")
+	for _, command := range []string{"apply", "destroy"} {
+		d.run("applied there", command, "-input=false", "-auto-approve", "-var=v=given")
+	}
+	d.run("applied there", "refresh", "-input=false")
+	d.run(`!has the execution mode "remote"`, "plan", "-input=false", "-all")
+	if given, status, files := service.Started(1); status != "applied" || fmt.Sprint(given["variables"]) != `[map[key:v value:"given"]]` || !slices.Contains(files, "main.tf") {
+		t.Errorf("%v %s %v", given, status, files)
 	}
 	d.run(`v = "from there-4"`, "TF_FORCE_LOCAL_BACKEND=1", "apply", "-auto-approve", "-input=false")
 	d.run(`v = "given-4"`, "TF_FORCE_LOCAL_BACKEND=1", "apply", "-auto-approve", "-input=false", "-var=v=given")

@@ -2,7 +2,8 @@
 // "remote" backend and for "cloud" blocks.
 //
 // It owns the calls of that interface, how workspaces here are those there, and what is known
-// of a lock. It doesn't run anything there, or connect before anything is asked.
+// of a lock. Runs has the plans and applies that are made there. It doesn't connect before
+// anything is asked.
 package remote
 
 import (
@@ -250,7 +251,7 @@ func (b *Backend) Elsewhere(ctx context.Context, name string) (string, error) {
 	if w == nil || err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("The workspace %s/%s has the execution mode %q: its plans and applies are made by %s, with the settings and the credentials that are there, and weir can't ask for them. "+
+	return fmt.Sprintf("The workspace %s/%s has the execution mode %q, so %s plans and applies it. The commands plan, apply, destroy and refresh do that; here weir would have to plan itself. "+
 		"To plan and apply here, set the execution mode of the workspace to \"local\"; to do so this once, with the variables of the workspace, set the environment variable TF_FORCE_LOCAL_BACKEND=1.", b.organization, w.Attributes.Name, w.Attributes.ExecutionMode, b.host), nil
 }
 

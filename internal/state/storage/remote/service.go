@@ -160,6 +160,17 @@ type workspace struct {
 		TagNames      []string `json:"tag-names"`
 		Locked        bool
 		LockedReason  string `json:"locked-reason"`
+
+		WorkingDirectory string          `json:"working-directory"`
+		Repository       json.RawMessage `json:"vcs-repo"`
+		Permissions      struct {
+			Update     bool `json:"can-update"`
+			QueueRun   bool `json:"can-queue-run"`
+			QueueApply bool `json:"can-queue-apply"`
+		}
+	}
+	Relationships struct {
+		CurrentRun Link `json:"current-run"`
 	}
 }
 
@@ -337,7 +348,7 @@ func (s *service) at(ctx context.Context, text string) (*rest.Client, rest.Reque
 	}
 	to, err := c.Base.Parse(text)
 	if err != nil || to.Scheme != "https" && to.Scheme != "http" {
-		return nil, rest.Request{}, fmt.Errorf("%s returned an invalid address for a state", s.host)
+		return nil, rest.Request{}, fmt.Errorf("%s returned an invalid address", s.host)
 	}
 	other := &rest.Client{HTTP: c.HTTP, Base: url.URL{Scheme: to.Scheme, Host: to.Host, User: to.User}, Patience: c.Patience, Say: c.Say}
 	if sameorigin.Same(&c.Base, to) {

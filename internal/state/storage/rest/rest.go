@@ -39,6 +39,8 @@ type Request struct {
 	Query        url.Values
 	Header       http.Header
 	Body         []byte // JSON; nil for none
+	// Once: it is sent again only if the server did nothing, because it had too many requests.
+	Once bool
 }
 
 // A Refusal is an answer that means no.
@@ -73,6 +75,9 @@ func (c *Client) Do(ctx context.Context, r Request) (http.Header, []byte, error)
 		header.Set("Content-Type", "application/json")
 	}
 	call := httpcall.Client{HTTP: c.HTTP, Stall: c.Patience}
+	if r.Once {
+		call.Again = func(a httpcall.Answer, _ error) bool { return a.Status == http.StatusTooManyRequests }
+	}
 	a, err := call.Do(ctx, httpcall.Request{Method: r.Method, URL: &to, Header: header, Body: r.Body}, c.judge)
 	return a.Header, a.Body, err
 }

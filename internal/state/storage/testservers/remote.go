@@ -28,11 +28,15 @@ type Remote struct {
 	// InSets has the variables of sets. Older doesn't list them.
 	InSets []map[string]any
 	Older  bool
+	// Runs is how runs go.
+	Runs Runs
 
 	mu         sync.Mutex
 	workspaces map[string]*space // by id
 	projects   map[string]string // names by id
 	versions   map[string]*snapshot
+	configs    map[string]*config // by id
+	started    []*run             // in their order
 	next       int
 	lose       string
 	log        []string
@@ -146,7 +150,9 @@ func (s *Remote) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("TFP-API-Version", "2.6")
 	w.Header().Set("Content-Type", "application/vnd.api+json")
 	if id, ok := strings.CutPrefix(r.URL.Path, "/archive/"); ok {
-		s.archive(w, r, id, body)
+		if !s.runArchive(w, r, id, body) {
+			s.archive(w, r, id, body)
+		}
 		return
 	}
 	user, known := strings.CutSuffix(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), "-token")
@@ -167,6 +173,8 @@ func (s *Remote) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			v.status = "finalized"
 		}
 		a = answer{http.StatusOK, map[string]any{"data": s.version(r, v)}}
+	default:
+		a = s.ofRuns(r, path, body)
 	}
 	if s.lose != "" && strings.HasSuffix(r.URL.Path, s.lose) {
 		s.lose, a = "", answer{http.StatusServiceUnavailable, nil}
@@ -313,9 +321,10 @@ func (s *Remote) space(w *space) map[string]any {
 	if s.Terse {
 		reason = ""
 	}
-	return map[string]any{"id": w.id, "type": "workspaces", "attributes": map[string]any{
+	return map[string]any{"id": w.id, "type": "workspaces", "relationships": map[string]any{"current-run": link("runs", s.Runs.Before)}, "attributes": map[string]any{
+		"working-directory": s.Runs.Working, "vcs-repo": s.Runs.Repository,
 		"name": w.name, "execution-mode": w.mode, "operations": w.mode != "local", "terraform-version": "1.12.6", "tag-names": w.tags,
-		"locked": w.locker != "", "locked-reason": reason, "permissions": map[string]any{"can-update": true, "can-force-delete": true, "can-lock": true, "can-force-unlock": true},
+		"locked": w.locker != "", "locked-reason": reason, "permissions": map[string]any{"can-update": !s.Runs.Forbidden, "can-queue-run": !s.Runs.Forbidden, "can-queue-apply": !s.Runs.Forbidden, "can-force-delete": true, "can-lock": true, "can-force-unlock": true},
 	}}
 }
 
@@ -336,6 +345,10 @@ func (s *Remote) workspace(r *http.Request, w *space, user string, path []string
 	switch r.Method + " " + strings.Join(path, "/") {
 	case "GET ", "PATCH ":
 		return space()
+	case "POST configuration-versions":
+		return s.configure(r, body)
+	case "GET runs":
+		return s.runsOf(w)
 	case "GET all-vars", "GET vars":
 		var all []any
 		given := w.variables

@@ -1,4 +1,4 @@
-// Package jsonplan writes plans as JSON, the form of `show -json PLAN`.
+// Package jsonplan writes plans as JSON, the form of `show -json PLAN`, and reads their changes.
 //
 // It owns that format. Everything in it was decided at plan; nothing is
 // compared again here.

@@ -1,4 +1,4 @@
-// Package jsonschema writes provider schemas as JSON, the form of `providers schema -json`.
+// Package jsonschema writes and reads provider schemas as JSON, the form of `providers schema -json`.
 //
 // It owns that format. It doesn't fetch schemas.
 package jsonschema

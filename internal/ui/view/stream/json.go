@@ -69,6 +69,13 @@ func (j *JSON) Error(text, typ string, payload map[string]any) {
 // Log writes a message without payload.
 func (j *JSON) Log(text string) { j.Info(text, "log", nil) }
 
+// Pass writes a message that another program has made.
+func (j *JSON) Pass(line []byte) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_, _ = j.w.Write(append(bytes.TrimSpace(line), '\n'))
+}
+
 // write needs the lock. Anything that can't be written is no reason to stop the work.
 func (j *JSON) write(level, text, typ string, payload map[string]any) {
 	message := map[string]any{
