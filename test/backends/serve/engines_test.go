@@ -21,13 +21,13 @@ import (
 const password = "a password for these tests"
 
 // serve has weir serve the states of a database until the test ends, and returns the address.
-func serve(t *testing.T, rows engines.Place) string {
+func serve(t *testing.T, rows engines.Place) (address, dir string) {
 	t.Helper()
 	bin := os.Getenv("IAC_BIN")
 	if bin == "" {
 		t.Skip("no program to test: IAC_BIN is not set")
 	}
-	dir := t.TempDir()
+	dir = t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "main.tf"), []byte(rows.Block("")), 0o600))
 	weir := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(bin, args...)
@@ -62,11 +62,11 @@ func serve(t *testing.T, rows engines.Place) string {
 		if !ok {
 			t.Fatal("the server has ended")
 		}
-		return at
+		return at, dir
 	case <-time.After(time.Minute):
 		t.Fatal("the server doesn't begin")
 	}
-	return ""
+	return "", ""
 }
 
 func must(t *testing.T, err error) {
@@ -77,7 +77,7 @@ func must(t *testing.T, err error) {
 }
 
 // clients reach the states at an address, each at its name.
-func clients(address string) engines.Place {
+func clients(address, _ string) engines.Place {
 	return engines.Place{
 		Kind: "http", Only: true,
 		Arguments: fmt.Sprintf("    address = \"%[1]s/%%s\"\n    lock_address = \"%[1]s/%%s\"\n    unlock_address = \"%[1]s/%%s\"\n    username = \"ci\"\n    password = %[2]q", address, password),
@@ -102,6 +102,32 @@ func sqlite(t *testing.T) engines.Place {
 
 // TestEngines has both programs use the server.
 func TestEngines(t *testing.T) { engines.Run(t, clients(serve(t, sqlite(t)))) }
+
+// TestRows has what the other program applied be rows.
+func TestRows(t *testing.T) {
+	address, rows := serve(t, sqlite(t))
+	other := os.Getenv("PEER")
+	if other == "" {
+		other = os.Getenv("IAC_BIN")
+	}
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "main.tf"), []byte(clients(address, rows).Block("default")+"resource \"terraform_data\" \"a\" {}\n"), 0o600))
+	run := func(dir, bin string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(bin, args...)
+		cmd.Dir, cmd.Env, cmd.Stderr = dir, append(os.Environ(), "TF_DATA_DIR="), t.Output()
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", bin, args, err, out)
+		}
+		return string(out)
+	}
+	run(dir, other, "init", "-input=false")
+	run(dir, other, "apply", "-input=false", "-auto-approve")
+	if out := run(rows, os.Getenv("IAC_BIN"), "state", "query", "SELECT address FROM resources"); !strings.Contains(out, "terraform_data.a") {
+		t.Errorf("the database has %s", out)
+	}
+}
 
 // TestBesideRows has weir on the rows and the other program at the server exclude each other.
 func TestBesideRows(t *testing.T) {

@@ -6,6 +6,7 @@
 package stateserver
 
 import (
+	"bytes"
 	"context"
 	"crypto/md5"
 	"crypto/sha256"
@@ -13,6 +14,7 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -299,11 +301,30 @@ func (w *workspace) put(ctx context.Context, r *http.Request, state []byte) answ
 			return no
 		}
 	}
+	state = laidOut(state)
 	if err := h.store.Write(ctx, state); err != nil {
 		return failed(err)
 	}
 	w.note("%d bytes were written by %s", len(state), h.info.Who)
 	return answer{status: http.StatusOK, tag: tagOf(state)}
+}
+
+// laidOut is a state in the layout of files. OpenTofu and Terraform send states on one line, of which
+// a database can't make rows.
+func laidOut(state []byte) []byte {
+	line := bytes.TrimSpace(state)
+	var head struct {
+		Version   int                `json:"version"`
+		Lineage   *string            `json:"lineage"`
+		Resources *[]json.RawMessage `json:"resources"`
+	}
+	if bytes.ContainsRune(line, '\n') || json.Unmarshal(line, &head) != nil || head.Version != 4 || head.Lineage == nil || head.Resources == nil {
+		return state
+	}
+	var b bytes.Buffer
+	_ = json.Indent(&b, line, "", "  ") // it was read before
+	b.WriteByte('\n')
+	return b.Bytes()
 }
 
 // remove deletes the workspace, unless its state still has objects.

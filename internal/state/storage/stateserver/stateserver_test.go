@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -207,6 +208,68 @@ func TestBothWays(t *testing.T) {
 	want(t, at, 409, "", message{method: "UNLOCK", path: "/default", body: lockInfo("one")})
 	want(t, at, 200, "", message{method: "POST", path: "/default?ID=two", body: "4"})
 	want(t, at, 200, "", message{method: "UNLOCK", path: "/default?ID=two"})
+}
+
+// TestRows has a state that OpenTofu or Terraform sends be rows.
+func TestRows(t *testing.T) {
+	b := rows(t, filepath.Join(t.TempDir(), "states.db"))
+	at := serve(t, newServer(b))
+	state := func(serial int) string {
+		return fmt.Sprintf(`{"version":4,"terraform_version":"1.12.6","serial":%d,"lineage":"l","outputs":{"o":{"value":"<a>","type":"string"}},"resources":[{"mode":"managed","type":"terraform_data","name":"a","provider":"provider[\"terraform.io/builtin/terraform\"]","instances":[{"schema_version":0,"attributes":{"id":"i%d","input":null},"sensitive_attributes":[]}]}],"check_results":null}`, serial, serial)
+	}
+	tag := want(t, at, 200, "", message{method: "POST", path: "/default", body: state(1)}).Get("ETag")
+	want(t, at, 200, "", message{method: "POST", path: "/default", body: state(2) + "\n", header: map[string]string{"If-Match": tag}})
+	want(t, at, 200, `"terraform_version": "1.12.6"`, message{method: "GET", path: "/default"})
+	for query, rows := range map[string]string{
+		"SELECT address, attributes ->> 'id' FROM resources":    "[[terraform_data.a i2]]",
+		"SELECT address, version, until FROM earlier_resources": "[[terraform_data.a 1 2]]",
+		"SELECT name, value FROM output_values":                 `[[o "<a>"]]`,
+	} {
+		if _, got, err := b.(storage.Queryable).Query(t.Context(), query); err != nil || fmt.Sprint(got) != rows {
+			t.Errorf("%s: %v %v, want %s", query, err, got, rows)
+		}
+	}
+	// A client's own encryption stays as it is.
+	const sealed = `{"serial":3,"lineage":"l","meta":{},"encrypted_data":"x","encryption_version":"v0"}`
+	want(t, at, 200, "", message{method: "POST", path: "/sealed", body: sealed})
+	if _, body, _ := (message{method: "GET", path: "/sealed"}).send(t, at); body != sealed {
+		t.Errorf("%s", body)
+	}
+}
+
+// TestManyBothWays has runs on the rows and clients of the server each add one under the lock.
+func TestManyBothWays(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "states.db")
+	address := serve(t, newServer(rows(t, path))) + "/default"
+	const runs, times = 3, 4
+	var wg sync.WaitGroup
+	for range runs {
+		for _, b := range []storage.Backend{rows(t, path), client(t, address)} {
+			s := storagetest.State(t, b, "default")
+			wg.Go(func() {
+				for range times {
+					if err := addOne(t.Context(), s); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	want(t, strings.TrimSuffix(address, "/default"), 200, fmt.Sprint(2*runs*times), message{method: "GET", path: "/default"})
+}
+
+func addOne(ctx context.Context, s storage.Store) error {
+	id, _, err := storage.Acquire(ctx, s, storage.NewLockInfo("add", "me", "1"), storage.Taking{Timeout: time.Minute})
+	if err != nil {
+		return err
+	}
+	content, err := s.Read(ctx)
+	if err != nil {
+		return err
+	}
+	n, _ := strconv.Atoi(string(content)) // none at first
+	return errors.Join(s.Write(ctx, []byte(strconv.Itoa(n+1))), s.Unlock(ctx, id))
 }
 
 // TestRestart has a lock outlive the server, and nobody take it over meanwhile.
