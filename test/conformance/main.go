@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,7 @@ import (
 var (
 	casesDir = flag.String("cases", "cases", "directory of the cases, one folder for each area")
 	runOnly  = flag.String("run", "", "run only the cases whose AREA/NAME matches this regexp")
-	parallel = flag.Int("p", 2, "how many cases run at once")
+	parallel = flag.Int("p", runtime.NumCPU()+1, "how many cases run at once; some only wait")
 	timeout  = flag.Duration("timeout", 2*time.Minute, "time limit of one case")
 	update   = flag.Bool("update", false, "record what the engine does into the cases")
 	verbose  = flag.Bool("v", false, "print every case's log")

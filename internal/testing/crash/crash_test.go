@@ -334,7 +334,7 @@ func TestEveryPoint(t *testing.T) {
 			r.whole(w)
 			step := max(1, n/20)
 			if testing.Short() {
-				step = max(1, n/5)
+				step = max(1, n/3)
 			}
 			if os.Getenv("WEIR_TEST_ALL") != "" {
 				step = 1

@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"maps"
 	"slices"
 
 	"weir.dev/weir/internal/core/addr"
@@ -16,9 +17,18 @@ func (r *runner) scoped(step Step, p *plan.Plan) *Failure {
 	if m == nil || step.Destroy || len(p.Targets)+len(p.Excludes) == 0 {
 		return nil
 	}
-	allowed := m.reach(func(o *Object) bool {
+	chosen := func(o *Object) bool {
 		return slices.ContainsFunc(p.Targets, func(t addr.Target) bool { return m.names(t, o) })
-	})
+	}
+	allowed := m.reach(chosen)
+	for i := range m.Modules { // a module without objects is called all the same
+		called := Object{Label: "any", Name: "any", Module: m.Modules[i].Label}
+		if chosen(&called) {
+			for _, label := range m.refersTo(&called) {
+				maps.Copy(allowed, m.reach(func(o *Object) bool { return o.Label == label }))
+			}
+		}
+	}
 	for _, c := range p.Changes {
 		if c.Action == plan.NoOp || c.Addr.Name.Mode == addr.Ephemeral {
 			continue

@@ -440,10 +440,10 @@ func TestEvil(t *testing.T) {
 				}
 				turn := i + j
 				if testing.Short() && *only == "" {
-					if turn%4 != 0 {
+					if turn%16 != 0 {
 						continue
 					}
-					turn /= 4
+					turn /= 16
 				}
 				for _, protocol := range []string{"5", "6"} {
 					if slices.Contains(since6, call) {
