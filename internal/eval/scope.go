@@ -45,11 +45,22 @@ func Complete(t *promise.Task, refs []*program.Ref, ctx *hcl.EvalContext) {
 		resolved[ref] = true
 	}
 	for _, ref := range refs {
-		own := s.own != nil && ref.Resource == s.own.Resource && ref.Kind == program.RefResource
-		if !resolved[ref] && !own {
+		if !resolved[ref] && !s.owns(ref) {
 			s.frame.touch(t, ref)
 		}
 	}
+}
+
+// owns reports whether a reference is to what the expression belongs to: the object, or the variable
+// whose validation it is. These don't wait for themselves.
+func (s *scope) owns(ref *program.Ref) bool {
+	switch ref.Kind {
+	case program.RefResource:
+		return s.own != nil && ref.Resource == s.own.Resource
+	case program.RefVariable:
+		return s.raw != nil && ref.Variable.Index == s.raw.Index
+	}
+	return false
 }
 
 // Modular reports whether an evaluation checks each module by itself, whether or not it has
@@ -106,7 +117,7 @@ func (s *scope) subject(ref *program.Ref, ctx *hcl.EvalContext) (cty.Value, hcl.
 	f, t := s.frame, s.task
 	switch ref.Kind {
 	case program.RefVariable:
-		if s.raw != nil && ref.Variable.Index == s.raw.Index {
+		if s.owns(ref) {
 			v, _ := f.rawVariable(t, ref.Variable, &ref.Range)
 			return v, nil
 		}
