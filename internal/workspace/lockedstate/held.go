@@ -73,12 +73,18 @@ func (s *Session) letGo() {
 	if s.inherited != "" {
 		_ = s.Disk.Remove(s.inherited)
 	}
-	if store, ok := s.store.Store.(storage.Unanswered); ok && store.Unanswered() {
+	if s.unanswered() {
 		return
 	}
 	if path := s.heldPath(s.Processes.This()); s.remote() && exists(path) {
 		_ = s.Disk.Remove(path) // a lock that nobody has says nothing
 	}
+}
+
+// unanswered reports whether a request for the lock may still take it.
+func (s *Session) unanswered() bool {
+	store, ok := s.store.Store.(storage.Unanswered)
+	return ok && store.Unanswered()
 }
 
 // tidy forgets processes that have ended: what they did is resolved, or in the journal of the

@@ -278,6 +278,11 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 	if errors.As(err, new(*storage.RefusedError)) {
 		return diag.List{Locked.New(diag.Error, "%s", err)}
 	}
+	if err != nil && !errors.As(err, new(*storage.LockError)) && !s.unanswered() {
+		d := Locked.New(diag.Error, "Error message: %s\n\nNo other run is known to hold the lock. Remove the cause, then run the command again. For most commands -lock=false works without a lock, which is not recommended.", err)
+		d.Err = err
+		return diag.List{d}
+	}
 	if err != nil {
 		said, id := fmt.Sprintf("Error message: %s", err), "ID"
 		if held := (*storage.LockError)(nil); errors.As(err, &held) && held.Holder != nil {
