@@ -16,6 +16,7 @@ import (
 	"weir.dev/weir/internal/ui/view/ansi"
 	"weir.dev/weir/internal/ui/view/stream"
 	"weir.dev/weir/internal/workspace"
+	"weir.dev/weir/internal/workspace/remoterun"
 )
 
 var applyCommand = &command{
@@ -137,6 +138,13 @@ func (a *applying) runSaved(ctx context.Context, e *env, path string) int {
 	content, diags := e.directory.ReadPlan(path)
 	if diags.HasErrors() {
 		return e.Diags(diags)
+	}
+	runs, diags := e.directory.RemoteRuns(ctx, a.vars)
+	switch {
+	case diags.HasErrors():
+		return e.Diags(diags)
+	case runs != nil:
+		return e.Fail(remoterun.Failed.As("Saved plan of this machine"), "The plan was made here, and %s applies the workspace %s now. Make a new plan, or set TF_FORCE_LOCAL_BACKEND=1 to apply this one.", runs.Host(), runs.Name())
 	}
 	agrees, diags := a.Agrees(content.Plan)
 	switch {

@@ -62,7 +62,9 @@ func TestRemoteRun(t *testing.T) {
 	}
 	check("init", 0)
 	check("apply -auto-approve -var=v=1", 0) // it makes the workspace
+	check("plan -var=v=2 -out=here", 0)
 	service.Set("net", "remote")
+	check("apply here", 1, "Saved plan of this machine")
 
 	text := check("plan -var=l=[1,2] -var-file=more.tfvars", 0, "https://app.example.com/app/org/net/runs/run-", "Terraform 1.9.0 a_thing.b: Refreshing state...", "Warning: Old", "on main.tf line 1",
 		`-/+ resource "a_thing" "b" {`, `~ id = "i" -> (known after apply)`, "~ size = 1 -> 2 # forces replacement", "+ o = \"x\"", "You didn't use the -out option")
