@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # 2 MiB of memory and a millisecond of every start.
 export GOFLAGS := -trimpath -tags=grpcnotrace $(GOFLAGS)
 
-.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected estates temporal durable versus versus-histories tools providers-beside aws-modules page vscode pipelines windows editors lsp-moves lsp-bench ci clean soak
+.PHONY: help changelog build figures reference man docs pictures demo examples fuzz race notice release-snapshot release-twice release-check packages test unit long libraries deployments real proofs mutants lint conformance stacks-fixtures evil faults parity providers acceptance aws servers backends bench chaos kills moves affected disjoint estates temporal durable versus versus-histories tools providers-beside aws-modules page vscode pipelines windows editors lsp-moves lsp-bench ci clean soak
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -340,6 +340,12 @@ kills: build ## kill -9 while objects are made, the next run in another director
 
 moves: build ## kill -9 while objects move between states, the next run in another directory: KILLS=500 between files, http, PostgreSQL and S3; and while a stack adopts roots; SEED=1 picks them
 	cd test/backends && IAC_BIN=$(CURDIR)/bin/weir MOVES=$(KILLS) ADOPTIONS=$(KILLS) SEED=$(SEED) go test -count=1 -timeout 0 -v -run '$(or $(RUN),TestMoves|TestAdopt)' ./migration
+
+APPLIES ?= 50
+OBJECTS ?= 20000
+disjoint: ## applies side by side on one state, each killed: APPLIES=50, OBJECTS=20000; and 200 random histories of locks
+	go test -count=1 -timeout 0 -v -run TestDisjointApplies ./internal/testing/crash -args -disjoint=$(APPLIES) -disjoint-objects=$(OBJECTS)
+	go test -count=1 -timeout 0 -v -run TestHistories ./internal/state/storage/database -args -histories=200
 
 ESTATES ?= 2000
 estates: ## apply all roots of random estates and kill it, beside one large root: ESTATES=2000, FIRST=0 is the first

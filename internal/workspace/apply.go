@@ -13,6 +13,7 @@ import (
 	"weir.dev/weir/internal/incremental/planinputs"
 	"weir.dev/weir/internal/plan"
 	"weir.dev/weir/internal/plan/planner"
+	"weir.dev/weir/internal/plan/rebase"
 	"weir.dev/weir/internal/state"
 	"weir.dev/weir/internal/workspace/lockedstate"
 )
@@ -114,7 +115,7 @@ type Apply struct {
 func (a Apply) Run(ctx context.Context, by Approver) bool {
 	a.Plan.Opened = by.Opened
 	for round := 1; ; round++ {
-		made, done := a.once(ctx, by)
+		made, done := a.once(ctx, by, a.Plan.Subject.Parts || limited(a.Plan.Options.Targets, a.Plan.Options.Excludes))
 		switch {
 		case !done:
 			return false
@@ -140,8 +141,24 @@ func awaits(p *plan.Plan) bool {
 	})
 }
 
-// once plans and applies under one lock.
-func (a Apply) once(ctx context.Context, by Approver) (made *plan.Plan, done bool) {
+// lockParts locks the parts of the state that a plan needs, if the work has no lock yet, and
+// returns the plan for what is stored now. It is nil beside errors.
+func (w *Work) lockParts(ctx context.Context, made *plan.Plan) (*plan.Plan, diag.List) {
+	if !w.State.Unlocked() {
+		return made, nil
+	}
+	write, read := rebase.Parts(made)
+	diags := w.State.LockParts(ctx, write, read)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	fits, more := onto(made, w.State.Session)
+	return fits, append(diags, more...)
+}
+
+// once plans and applies. With parts it locks only what the plan needs, once that is approved.
+func (a Apply) once(ctx context.Context, by Approver, parts bool) (made *plan.Plan, done bool) {
+	a.Plan.Opening.State.Locking.Parts = parts
 	w, made, found := a.Plan.Run(ctx)
 	if w == nil {
 		by.Problem(found)
@@ -152,6 +169,18 @@ func (a Apply) once(ctx context.Context, by Approver) (made *plan.Plan, done boo
 	if made == nil || !approved {
 		return made, false
 	}
+	fits, problems := w.lockParts(ctx, made)
+	switch {
+	case fits != nil:
+	case slices.ContainsFunc(problems, Stale.Is) && !a.Plan.Subject.Parts:
+		w.Unlock()
+		by.Opened(Stale.As("Planning again").Warnings("The state was changed after the plan was made, in parts that the plan has read. weir plans again with the lock of the state."))
+		return a.once(ctx, by, false)
+	default:
+		by.Problem(append(found, problems...))
+		return made, false
+	}
+	made, found = fits, append(found, problems...)
 	limits, ended := by.Limits()
 	defer ended()
 	outcome, diags := w.Apply(ctx, made, found, limits)

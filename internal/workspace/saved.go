@@ -280,15 +280,27 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 			if !s.Concurrent() || s.Base() == nil || c.Backend.Lineage != "" && c.Backend.Lineage != s.Base().Lineage {
 				return diag.List{Stale.New(diag.Error, "The given plan file can no longer be applied because the state was changed by another operation after the plan was created.")}
 			}
-			p, changed := rebase.Onto(c.Plan, s.Snapshot())
-			if len(changed) > 0 {
-				return diag.List{Stale.New(diag.Error, "The given plan file can no longer be applied because these parts of the state, which the plan has read, were changed after the plan was created:\n  - %s", strings.Join(changed, "\n  - "))}
+			p, diags := onto(c.Plan, s)
+			if p != nil {
+				c.Plan = p
 			}
-			c.Plan = p
-			return nil
+			return diags
 		},
-		Plan: func(context.Context, *Work, engine.PlanOptions) (*plan.Plan, diag.List) { return c.Plan, nil },
+		Plan:  func(context.Context, *Work, engine.PlanOptions) (*plan.Plan, diag.List) { return c.Plan, nil },
+		Parts: limited(c.Plan.Targets, c.Plan.Excludes),
 	}
+}
+
+// limited reports whether a plan reads parts of the state only.
+func limited(targets, excludes []addr.Target) bool { return len(targets)+len(excludes) > 0 }
+
+// onto is a plan for the state that was read now; nil if what it has read is otherwise there.
+func onto(made *plan.Plan, s *lockedstate.Session) (*plan.Plan, diag.List) {
+	p, changed := rebase.Onto(made, s.Snapshot())
+	if len(changed) == 0 {
+		return p, nil
+	}
+	return nil, diag.List{Stale.New(diag.Error, "The plan can no longer be applied because these parts of the state, which the plan has read, were changed after the plan was created:\n  - %s", strings.Join(changed, "\n  - "))}
 }
 
 // stale reports whether the state isn't the one that the plan was made for.

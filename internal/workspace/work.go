@@ -79,6 +79,8 @@ type Subject struct {
 	Check func(*lockedstate.Session) diag.List
 	// Plan makes the plan.
 	Plan func(context.Context, *Work, engine.PlanOptions) (*plan.Plan, diag.List)
+	// Parts: the plan is limited to parts of the state, and so is its lock, if the backend can do that.
+	Parts bool
 	// Apply adds to the options of an apply; nil adds nothing.
 	Apply func(*plan.Plan, *engine.ApplyOptions)
 }

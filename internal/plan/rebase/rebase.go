@@ -1,8 +1,8 @@
 // Package rebase carries a plan over to a later state that differs only in parts that the plan
 // hasn't read.
 //
-// It owns what a plan has read in the state it was made from. It doesn't plan again: a plan
-// whose parts have changed is stale.
+// It owns what a plan has read in the state it was made from, and what its apply writes there.
+// It doesn't plan again: a plan whose parts have changed is stale.
 package rebase
 
 import (
@@ -20,7 +20,7 @@ import (
 // read parts that differ by now, changed has their addresses in order, and the plan is nil. A
 // part that became what the plan itself found is no difference.
 func Onto(p *plan.Plan, now *state.Snapshot) (onto *plan.Plan, changed []string) {
-	before := cmp.Or(p.Previous, state.Empty())
+	before := cmp.Or(p.Previous, state.Empty()).Clone()
 	start := cmp.Or(p.Refreshed, state.Empty()).Clone()
 	read := scopeOf(p)
 	for _, at := range union(before.Objects, now.Objects, addr.Object.Compare) {
@@ -30,6 +30,7 @@ func Onto(p *plan.Plan, now *state.Snapshot) (onto *plan.Plan, changed []string)
 		case read.object(at, is) || !same(was, found):
 			changed = append(changed, at.String())
 		default:
+			replace(before.Objects, at, is, is != nil)
 			replace(start.Objects, at, is, is != nil)
 		}
 	}
@@ -41,6 +42,7 @@ func Onto(p *plan.Plan, now *state.Snapshot) (onto *plan.Plan, changed []string)
 		case read.output(name):
 			changed = append(changed, "output."+name)
 		default:
+			replace(before.Outputs, name, is, has)
 			replace(start.Outputs, name, is, has)
 		}
 	}
@@ -48,7 +50,7 @@ func Onto(p *plan.Plan, now *state.Snapshot) (onto *plan.Plan, changed []string)
 		return nil, changed
 	}
 	next := *p
-	next.Refreshed = start
+	next.Previous, next.Refreshed = before, start
 	return &next, nil
 }
 
@@ -108,3 +110,36 @@ func (s *scope) object(at addr.Object, is *state.Object) bool {
 }
 
 func (s *scope) output(name string) bool { return s.whole || s.outputs[name] }
+
+// Parts are the parts of the state that the apply of a plan with Targets or Excludes writes, and
+// those that it only reads, in order: addresses of instances, and outputs as "output.NAME".
+func Parts(p *plan.Plan) (write, read []string) {
+	before, start := cmp.Or(p.Previous, state.Empty()), cmp.Or(p.Refreshed, state.Empty())
+	writes := map[string]bool{}
+	note := func(part string, change bool) { writes[part] = writes[part] || change }
+	for _, i := range p.Scope {
+		note(i.String(), false)
+	}
+	for _, c := range p.Changes {
+		change := c.Action != plan.NoOp || c.Moved()
+		note(c.Addr.Instance.String(), change)
+		note(c.Previous().String(), change)
+	}
+	for _, at := range union(before.Objects, start.Objects, addr.Object.Compare) {
+		drops := p.Mode == plan.Destroy && at.Name.Mode == addr.Data && addr.Wanted(p.Targets, p.Excludes, at.Instance)
+		if drops || !same(before.Objects[at], start.Objects[at]) {
+			note(at.Instance.String(), true)
+		}
+	}
+	for _, o := range p.Outputs {
+		note("output."+o.Name, o.Action != plan.NoOp)
+	}
+	for _, part := range slices.Sorted(maps.Keys(writes)) {
+		if writes[part] {
+			write = append(write, part)
+		} else {
+			read = append(read, part)
+		}
+	}
+	return write, read
+}

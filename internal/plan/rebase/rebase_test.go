@@ -116,8 +116,14 @@ func TestOnto(t *testing.T) {
 			if next != nil && show(next.Refreshed) != c.want {
 				t.Errorf("got %s, want %s", show(next.Refreshed), c.want)
 			}
-			if show(p.Refreshed) != show(stateOf(t, c.found)) {
+			if show(p.Refreshed) != show(stateOf(t, c.found)) || show(p.Previous) != show(stateOf(t, c.before)) {
 				t.Error("the plan itself was changed")
+			}
+			if next == nil {
+				return
+			}
+			if again, changed := Onto(next, stateOf(t, c.now)); again == nil || show(again.Refreshed) != c.want {
+				t.Errorf("changed %v after it was carried over", changed)
 			}
 		})
 	}
@@ -131,5 +137,30 @@ func TestWithout(t *testing.T) {
 	}
 	if _, changed := Onto(p, stateOf(t, "t.a=1")); len(changed) != 1 {
 		t.Errorf("changed %v", changed)
+	}
+}
+
+// TestParts has what an apply writes and what it only reads.
+func TestParts(t *testing.T) {
+	p := &plan.Plan{Previous: stateOf(t, "t.a=1 t.b=1 t.c=1 t.d=1 data.t.x=1"), Refreshed: stateOf(t, "t.a=1 t.b=1 t.c=2 t.d=1 data.t.x=1")}
+	for _, text := range []string{"t.a", "t.b", "t.e"} {
+		p.Scope = append(p.Scope, object(t, text).Instance)
+	}
+	moved := object(t, "t.old").Instance
+	p.Changes = []*plan.Change{
+		{Addr: object(t, "t.a"), Action: plan.Update}, {Addr: object(t, "t.b"), Action: plan.NoOp},
+		{Addr: object(t, "t.new"), From: &moved, Action: plan.NoOp},
+	}
+	p.Outputs = []*plan.OutputChange{{Name: "changed", Action: plan.Update}, {Name: "same", Action: plan.NoOp}}
+	write, read := Parts(p)
+	if got := strings.Join(write, " "); got != "output.changed t.a t.c t.new t.old" {
+		t.Errorf("writes %s", got)
+	}
+	if got := strings.Join(read, " "); got != "output.same t.b t.e" {
+		t.Errorf("reads %s", got)
+	}
+	p.Mode = plan.Destroy
+	if write, _ := Parts(p); !slices.Contains(write, "data.t.x") {
+		t.Errorf("destroying writes %s", write)
 	}
 }

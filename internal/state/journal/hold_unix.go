@@ -20,6 +20,9 @@ func hold(f *os.File) error {
 	return err
 }
 
+// KnowsBusy reports whether Busy is of any use here.
+const KnowsBusy = true
+
 // Busy reports whether a run is writing the journal just now.
 func Busy(f *os.File) bool {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)

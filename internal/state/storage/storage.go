@@ -198,7 +198,26 @@ type Noted interface {
 // Read returns one moment. A saved plan fits every later state that has what the plan has read.
 // Other stores keep the rules of OpenTofu: a plan takes the lock, and fits only the state that it
 // was made from.
-type Concurrent interface{ Concurrent() }
+//
+// Several applies run at a time, too, if each knows which parts of the state it needs. Parts are
+// addresses of instances, and outputs as "output.NAME".
+type Concurrent interface {
+	// LockParts takes the lock of parts of the state, all at once or none: nobody else may read or
+	// write those of write, or write those of read. The lock of the state excludes all such locks.
+	// The error is a *LockError if somebody has one of them, and ErrNoParts where only the lock of
+	// the state will do. Unlock releases the lock. Meanwhile Write changes only the parts that
+	// differ from what this Store has read, and keeps what others write. If others have changed
+	// these, the error is ErrChanged.
+	LockParts(ctx context.Context, info LockInfo, write, read []string) (id string, err error)
+	// Wrote is the serial of the state that Write has made of its own parts and those of others.
+	Wrote() uint64
+	// Notes returns what SetNote has put beside the state, by all runs that hold no lock any more.
+	// The lock of the state replaces all of them.
+	Notes(ctx context.Context) ([][]byte, error)
+}
+
+// ErrNoParts is returned by LockParts where a run has left something, or no parts are stored yet.
+var ErrNoParts = errors.New("parts of the state can't be locked")
 
 // A Queryable is a Backend that answers queries in SQL about its states.
 type Queryable interface {

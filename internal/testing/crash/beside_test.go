@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // A pair is a working directory with two objects that don't depend on each other. The apply of
@@ -39,13 +41,31 @@ func newPair(t *testing.T, backend string) *site {
 	return s
 }
 
+// An output is what a command has printed so far.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(text)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
 // start starts a command in the background.
-func (s *site) start(args ...string) (*exec.Cmd, *bytes.Buffer) {
+func (s *site) start(args ...string) (*exec.Cmd, *output) {
 	s.t.Helper()
 	cmd := exec.Command(os.Args[0], append(args, "-no-color", "-input=false")...)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), roleEnv+"=1", "TF_IN_AUTOMATION=1", "TF_DATA_DIR="+filepath.Join(s.dir, "data"))
-	out := &bytes.Buffer{}
+	out := &output{}
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -54,9 +74,10 @@ func (s *site) start(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, out
 }
 
-// TestPlanBesideApply has plans made while an apply holds the lock, and applied after it. One
-// that has read what the apply changed is stale, and the message names what.
-func TestPlanBesideApply(t *testing.T) {
+// TestBesideApply has plans and applies of other objects beside an apply. Commands that need the
+// same objects, or the whole state, wait or fail. A plan that has read what the apply changed is stale,
+// and the message names what.
+func TestBesideApply(t *testing.T) {
 	for name, place := range places(t) {
 		if name != "sqlite" && name != "postgres" {
 			continue
@@ -72,19 +93,39 @@ func TestPlanBesideApply(t *testing.T) {
 			applying, out := s.start("apply", "-auto-approve", "-var=a=2", "-target=terraform_data.a")
 			s.ran(2)
 			s.must("plan", "-no-color", "-out=b", "-var=b=2", "-target=terraform_data.b[0]")
-			s.must("plan", "-no-color", "-out=other", "-var=b=3", "-target=terraform_data.b[1]")
 			s.must("plan", "-no-color", "-out=again", "-var=b=4", "-target=terraform_data.b[0]")
 			s.must("plan", "-no-color", "-out=a", "-var=a=3", "-target=terraform_data.a")
 			s.must("plan", "-no-color", "-out=all", "-var=a=3", "-var=b=5")
-			if text, err := s.weir(nil, "apply", "-no-color", "b"); err == nil || !strings.Contains(text, "Error acquiring the state lock") {
-				t.Errorf("an apply beside another one: %v\n%s", err, text)
+			s.must("apply", "-no-color", "b")
+			s.must("apply", "-no-color", "-auto-approve", "-var=b=3", "-target=terraform_data.b[1]")
+			for _, c := range []struct{ args, want string }{
+				{"apply a", "that run works on output.a, terraform_data.a"},
+				{"apply -auto-approve -target=terraform_data.a -var=a=9", "that run works on output.a, terraform_data.a"},
+				{"apply -auto-approve", "that run works on parts of workspace"},
+				{"state rm terraform_data.b[0]", "that run works on parts of workspace"},
+			} {
+				text, err := s.weir(nil, append(strings.Fields(c.args), "-no-color")...)
+				if c.args == "apply a" {
+					text, err = s.weir(nil, "apply", "-no-color", "a")
+				}
+				if err == nil || !strings.Contains(text, "Error acquiring the state lock") || !strings.Contains(text, c.want) || !strings.Contains(text, "Operation: apply") {
+					t.Errorf("%s: %v\n%s", c.args, err, text)
+				}
+			}
+			waiting, second := s.start("apply", "-auto-approve", "-var=a=4", "-target=terraform_data.a", "-lock-timeout=60s")
+			for range 400 {
+				if strings.Contains(second.String(), "Waiting for it") {
+					break
+				}
+				time.Sleep(25 * time.Millisecond)
 			}
 			s.release()
 			if err := applying.Wait(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			s.must("apply", "-no-color", "b")
-			s.must("apply", "-no-color", "other")
+			if err := waiting.Wait(); err != nil || !strings.Contains(second.String(), "Planning again") {
+				t.Fatalf("%v\n%s", err, second)
+			}
 			for plan, changed := range map[string][]string{
 				"again": {"terraform_data.b[0]"},
 				"a":     {"output.a", "terraform_data.a"},
@@ -102,11 +143,18 @@ func TestPlanBesideApply(t *testing.T) {
 					t.Errorf("%s: %v, named %q, want %q\n%s", plan, err, named, changed, text)
 				}
 			}
+			if got := strings.Join(s.ran(3), " "); got != "1 2 4" {
+				t.Errorf("ran: %s", got)
+			}
 			state := s.must("state", "pull")
-			for _, want := range []string{`"value": "2"`, `"2-0"`, `"3-1"`} {
+			for _, want := range []string{`"value": "4"`, `"2-0"`, `"3-1"`} {
 				if !strings.Contains(state, want) {
 					t.Errorf("no %s in\n%s", want, state)
 				}
+			}
+			left, _ := filepath.Glob(filepath.Join(s.dir, "data", "journals", "*"))
+			if len(left) > 0 {
+				t.Errorf("left behind: %v", left)
 			}
 		})
 	}
@@ -129,7 +177,7 @@ func TestPlanAfterKill(t *testing.T) {
 			}
 			_ = applying.Wait()
 			out := s.must("plan", "-no-color")
-			if !strings.Contains(out, "Recovered from an interrupted run") || !strings.Contains(out, "Lock taken over") {
+			if !strings.Contains(out, "Lock taken over") || !strings.Contains(out, "terraform_data.a is tainted") {
 				t.Errorf("not recovered:\n%s", out)
 			}
 			if out := s.must("plan", "-no-color"); strings.Contains(out, "Lock taken over") {

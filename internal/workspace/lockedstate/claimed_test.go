@@ -22,7 +22,7 @@ func TestClaimed(t *testing.T) {
 			more = append(more, name)
 		}
 	}
-	if want := []string{"Adopt", "Keep", "Put", "Record", "Save", "Settle", "Unlock"}; !slices.Equal(more, want) {
+	if want := []string{"Adopt", "Keep", "LockParts", "Put", "Record", "Save", "Settle", "Unlock"}; !slices.Equal(more, want) {
 		t.Errorf("only a claimed session has %v, want %v", more, want)
 	}
 	for _, name := range []string{"Backend", "Workspace", "Lock", "Read", "Verify", "History", "ForceUnlock"} {

@@ -27,7 +27,7 @@ func (s *Session) heldPath(process string) string {
 
 const heldSuffix = ".lock"
 
-func (s *Session) heldPrefix() string { return strings.TrimSuffix(s.journalPath(), ".journal") + "." }
+func (s *Session) heldPrefix() string { return strings.TrimSuffix(s.mainJournal(), ".journal") + "." }
 
 // hold notes that this process is about to take the lock.
 func (s *Session) hold() error {

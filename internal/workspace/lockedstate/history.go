@@ -47,7 +47,7 @@ func (s *Session) stateDir() string {
 
 // fileName names the state in the data directory, the same from whatever directory a command is run.
 func (s *Session) fileName() string {
-	path := s.journalPath()
+	path := s.mainJournal()
 	dir, err := filepath.Abs(s.Dir)
 	whole, pathErr := filepath.Abs(path)
 	if err == nil && pathErr == nil {

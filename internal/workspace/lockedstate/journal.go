@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,10 +20,13 @@ import (
 	"weir.dev/weir/internal/sys/readlimit"
 )
 
-// journalPath is where the journal of the state is: beside it where the backend
+// journalPath is where the journal of this run is.
+func (s *Session) journalPath() string { return s.mainJournal() + s.suffix }
+
+// mainJournal is where the journal of the state is: beside it where the backend
 // has it on this machine, and else in the data directory, under a name that the
 // next run finds whatever credentials it has.
-func (s *Session) journalPath() string {
+func (s *Session) mainJournal() string {
 	if b, ok := s.backend.WithFiles(s.Files).(storage.Journaled); ok {
 		return b.JournalPath(s.workspace)
 	}
@@ -58,10 +62,33 @@ func (s *Session) keepDoubts(left []journal.Operation) error {
 	return w.Close()
 }
 
-// recover folds what a journal knows into the state that was read. The result
+// recover folds what journals know into the state that was read. The result
 // is saved if the session holds the lock; else it is only in memory.
 func (s *Session) recover(ctx context.Context) diag.List {
-	path := s.journalPath()
+	if s.parts {
+		return nil // what runs leave is for the lock of the state
+	}
+	others, diags := s.otherJournals()
+	if diags.HasErrors() {
+		return diags
+	}
+	known := map[string]bool{}
+	for _, l := range others {
+		known[l.Begin.Run] = true
+	}
+	diags = s.recoverMain(ctx, known)
+	for _, path := range slices.Sorted(maps.Keys(others)) {
+		if diags.HasErrors() {
+			break
+		}
+		diags.Append(s.recoverOther(ctx, path, others[path]))
+	}
+	return diags
+}
+
+// recoverMain does so with the journal of the state. Others are known to be here, by the runs.
+func (s *Session) recoverMain(ctx context.Context, known map[string]bool) diag.List {
+	path := s.mainJournal()
 	l, err := s.readJournal(path)
 	if err == nil && !l.Sealed {
 		err = s.Seals.Clear()
@@ -69,7 +96,7 @@ func (s *Session) recover(ctx context.Context) diag.List {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		s.doubts = nil
-		_, diags := s.recoverNote(ctx, "")
+		_, diags := s.recoverNote(ctx, known)
 		return append(diags, s.inDoubt()...)
 	case errors.Is(err, errJournalBusy):
 		s.unread = true
@@ -91,15 +118,9 @@ func (s *Session) recover(ctx context.Context) diag.List {
 		s.lineage = l.Begin.Lineage
 	}
 	s.doubts = nil
-	var settled []journal.Operation // by refreshing
-	for _, o := range rec.InDoubt {
-		if o.Action == journal.Create {
-			s.doubts = append(s.doubts, o)
-		} else {
-			settled = append(settled, o)
-		}
-	}
-	later, noted := s.recoverNote(ctx, l.Begin.Run)
+	settled := s.doubt(rec.InDoubt)
+	known[l.Begin.Run] = true
+	later, noted := s.recoverNote(ctx, known)
 	rec.Yield(s.base, later)
 	var diags diag.List
 	if len(rec.Folded) > 0 || len(settled) > 0 || len(rec.Invoking) > 0 || l.Damaged > 0 || len(rec.Conflicts) > 0 {

@@ -108,8 +108,15 @@ type Session struct {
 
 	// claimed: this run has the lock, or would have it if there were one.
 	claimed bool
-	// unlocked: this run plans without the lock, until it finds what an earlier run has left.
-	unlocked bool
+	// unlocked: this run plans without the lock, until it finds what an earlier run has left, or
+	// locks parts of the state. locking and operation are for that.
+	unlocked  bool
+	locking   Locking
+	operation string
+	// parts: the lock is one of parts of the state, and suffix distinguishes the journal of this
+	// run from those of others then.
+	parts  bool
+	suffix string
 	// began is when this run took the lock, or when its apply began.
 	began time.Time
 	// noted: there is a note beside the state, by this run or an earlier one.
@@ -201,12 +208,6 @@ func (s *Session) Text() []byte {
 // done.
 func (s *Session) Stored() (serial uint64, all bool) { return s.serial, s.serial > 0 && !s.unsaved }
 
-// Concurrent reports whether plans take no lock (storage.Concurrent).
-func (s *Session) Concurrent() bool {
-	_, ok := s.store.Store.(storage.Concurrent)
-	return ok && !s.elsewhere
-}
-
 // Snapshot is the state as it was read, empty without one.
 func (s *Session) Snapshot() *state.Snapshot {
 	if s.prior == nil {
@@ -219,22 +220,26 @@ func (s *Session) Snapshot() *state.Snapshot {
 type Locking struct {
 	Off     bool
 	Timeout time.Duration // how long to wait while somebody else has the lock
+	// Parts: once the run knows which parts of the state it needs, it locks these.
+	Parts bool
 }
 
 // Lock takes the lock of the state, unless there is to be none: the session that
 // returns may change the state. It is nil beside an error.
 func (s *Session) Lock(ctx context.Context, operation string, l Locking) (*Claimed, diag.List) {
 	s.claimed, s.began = true, s.Now()
-	if s.unlocked = !l.Off && operation == storage.Plans && s.Concurrent(); l.Off || s.unlocked {
+	s.locking, s.operation = l, operation
+	s.unlocked = !l.Off && (l.Parts || operation == storage.Plans) && s.Concurrent()
+	if l.Off || s.unlocked {
 		return &Claimed{s}, nil
 	}
-	return s.take(ctx, operation, l)
+	return s.take(ctx, s.store, l)
 }
 
-// take takes the lock.
-func (s *Session) take(ctx context.Context, operation string, l Locking) (*Claimed, diag.List) {
+// take takes the lock that a store has.
+func (s *Session) take(ctx context.Context, of storage.Store, l Locking) (*Claimed, diag.List) {
 	ctx, span := trace.Begin(ctx, trace.State, "lock state")
-	diags := s.acquire(ctx, operation, l)
+	diags := s.acquire(ctx, of, l)
 	span.End(diags.HasErrors())
 	if diags.HasErrors() {
 		return nil, diags
@@ -242,7 +247,8 @@ func (s *Session) take(ctx context.Context, operation string, l Locking) (*Claim
 	return &Claimed{s}, diags
 }
 
-func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag.List {
+func (s *Session) acquire(ctx context.Context, of storage.Store, l Locking) diag.List {
+	operation := s.operation
 	if err := s.reserve(); err != nil {
 		return diag.List{Locked.New(diag.Error, "%s.", err)}
 	}
@@ -259,15 +265,25 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 		s.Notice("Acquiring state lock. This may take a few moments...\n")
 	})
 	wait := s.waiting()
-	id, left, err := storage.Acquire(ctx, s.store, info, storage.Taking{
+	taking := storage.Taking{
 		Timeout: l.Timeout, Processes: s.Processes,
-		Refuse:  func(left storage.LockInfo) error { return s.journalElsewhere(ctx, left) },
+		Refuse: func(left storage.LockInfo) error {
+			if s.parts {
+				return errLeft
+			}
+			return s.journalElsewhere(ctx, left)
+		},
 		Inherit: s.inherit,
 		Waiting: func(holder *storage.LockInfo, rest time.Duration) {
 			slow.Stop() // the line about the holder says more
 			wait(holder, rest)
 		},
-	})
+	}
+	id, left, err := storage.Acquire(ctx, of, info, taking)
+	for last := ""; s.leftBy(err) != "" && s.leftBy(err) != last; { // several may have left locks of parts
+		last = s.leftBy(err)
+		id, left, err = storage.Acquire(ctx, of, info, taking)
+	}
 	slow.Stop()
 	if err != nil {
 		s.letGo()
@@ -276,7 +292,9 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 		return Unusable.List("%s.", err)
 	}
 	if errors.As(err, new(*storage.RefusedError)) {
-		return diag.List{Locked.New(diag.Error, "%s", err)}
+		d := Locked.New(diag.Error, "%s", err)
+		d.Err = err
+		return diag.List{d}
 	}
 	if err != nil && !errors.As(err, new(*storage.LockError)) && !s.unanswered() {
 		d := Locked.New(diag.Error, "Error message: %s\n\nNo other run is known to hold the lock. Remove the cause, then run the command again. For most commands -lock=false works without a lock, which is not recommended.", err)
@@ -300,7 +318,9 @@ func (s *Session) acquire(ctx context.Context, operation string, l Locking) diag
 		d.Err = err
 		return diag.List{d}
 	}
-	s.lockID = id
+	if s.lockID = id; s.parts {
+		s.suffix = "." + id
+	}
 	if left != nil {
 		return diag.List{TakenOver.New(diag.Warning, "The lock %s was left behind: the process that took it for %q on %s has ended without releasing it. This run holds the lock now.", left.ID, left.Operation, left.Created.Local().Format("2006-01-02 15:04:05"))}
 	}
@@ -430,7 +450,7 @@ func (s *Session) Read(ctx context.Context) diag.List {
 		return diags
 	}
 	s.unlocked = false
-	_, found := s.take(ctx, storage.Plans, Locking{})
+	_, found := s.take(ctx, s.store, Locking{})
 	switch {
 	case slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return errors.As(d.Err, new(*storage.LockError)) }):
 		s.unlocked = true
@@ -468,7 +488,7 @@ func (s *Session) read(ctx context.Context) diag.List {
 	name := s.backend.Describe()
 	read := parsecache.Of(s.Memo, "state "+name, data, func(data []byte) decoded {
 		read := statefile.Read
-		if s.Outlined && s.Memo == nil && !exists(s.journalPath()) { // its results are compared with whole objects
+		if s.Outlined && s.Memo == nil && len(s.journals()) == 0 { // its results are compared with whole objects
 			read = statefile.Outline
 		}
 		snapshot, diags := read(data, name)
@@ -575,6 +595,9 @@ func (s *Session) put(ctx context.Context, next *state.Snapshot) error {
 	span.End(err != nil)
 	if err != nil {
 		return err
+	}
+	if c, ok := s.concurrent(); ok && s.parts {
+		next.Serial = c.Wrote()
 	}
 	s.record(next)
 	s.saved = content{data: data, size: int64(len(data)), digest: digest}

@@ -89,7 +89,7 @@ func (c *Copy) look(ctx context.Context, o Options) (bool, diag.List) {
 	if err != nil {
 		return false, NotSaved.As(migrating).List("The state of workspace %q can't be read: %s.", c.from, err)
 	}
-	unfinished := exists(c.session(o).journalPath())
+	unfinished := len(c.session(o).journals()) > 0
 	if len(bytes.TrimSpace(data)) == 0 && !unfinished {
 		return false, nil
 	}

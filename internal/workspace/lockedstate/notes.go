@@ -218,60 +218,77 @@ func (s *Session) writeNote(ctx context.Context, list []journal.Operation) error
 	return err
 }
 
-// readNote reads the note; the log is nil without one.
-func (s *Session) readNote(ctx context.Context) (*journal.Log, diag.List) {
+// readNotes reads the notes. Those of runs in known are of journals that are at hand.
+func (s *Session) readNotes(ctx context.Context, known map[string]bool) (logs []*journal.Log, diags diag.List) {
+	texts, err := s.storedNotes(ctx)
+	switch {
+	case errors.Is(err, storage.ErrNoNotes):
+		return nil, nil
+	case err != nil:
+		return nil, diag.StateUnreadable.List("The last run's note beside the state can't be read: %s.", err)
+	}
+	for _, text := range texts {
+		s.noted = true
+		l, err := journal.Read(bytes.NewReader(text), s.Seals.OpenKey)
+		switch {
+		case (err != nil || l.Damaged > 0 || l.Torn) && !s.Damaged:
+			why := "it was changed"
+			if err != nil {
+				why = err.Error()
+			}
+			return nil, Damaged.As("Damaged note").List("The last run has noted beside the state what it was about to create, and that can't be read: %s. Objects may exist that aren't in the state. Look for them, then take what can be read with:\n    %s", why, command(s.Program, "recover", "-damaged"))
+		case err == nil && !known[l.Begin.Run]:
+			logs = append(logs, l)
+		}
+	}
+	return logs, nil
+}
+
+// storedNotes are the notes of runs that hold no lock.
+func (s *Session) storedNotes(ctx context.Context) ([][]byte, error) {
+	if c, ok := s.concurrent(); ok {
+		return c.Notes(ctx)
+	}
 	store, ok := s.takesNotes()
 	if !ok {
 		return nil, nil
 	}
 	text, err := store.Note(ctx)
-	switch {
-	case errors.Is(err, storage.ErrNoNotes) || err == nil && text == nil:
-		return nil, nil
-	case err != nil:
-		return nil, diag.StateUnreadable.List("The last run's note beside the state can't be read: %s.", err)
+	if text == nil {
+		return nil, err
 	}
-	s.noted = true
-	l, err := journal.Read(bytes.NewReader(text), s.Seals.OpenKey)
-	switch {
-	case (err != nil || l.Damaged > 0 || l.Torn) && !s.Damaged:
-		why := "it was changed"
-		if err != nil {
-			why = err.Error()
-		}
-		return nil, Damaged.As("Damaged note").List("The last run has noted beside the state what it was about to create, and that can't be read: %s. Objects may exist that aren't in the state. Look for them, then take what can be read with:\n    %s", why, command(s.Program, "recover", "-damaged"))
-	case err != nil:
-		return nil, nil
-	}
-	return l, nil
+	return [][]byte{text}, err
 }
 
-// recoverNote adds to what is in doubt the creations that the note of another run has than the one
-// whose journal is at hand, as far as the stored state doesn't have them. It returns those of the note. That
-// run is the later one: it would have been replaced in the note otherwise.
-func (s *Session) recoverNote(ctx context.Context, run string) (later []journal.Operation, diags diag.List) {
+// recoverNote adds to what is in doubt the creations that notes have of runs whose journals aren't
+// at hand, as far as the stored state doesn't have them. It returns those of the notes. These
+// runs are the later ones: they would have been replaced in the note otherwise.
+func (s *Session) recoverNote(ctx context.Context, known map[string]bool) (later []journal.Operation, diags diag.List) {
 	if !s.claimed {
 		return nil, nil // another run may be under way, and this one changes nothing
 	}
-	l, diags := s.readNote(ctx)
-	if l == nil || s.unlocked || run != "" && l.Begin.Run == run {
+	logs, diags := s.readNotes(ctx, known)
+	if len(logs) == 0 || s.unlocked {
 		return nil, diags
 	}
-	rec, err := l.Fold(s.base, "")
-	if err != nil {
-		return nil, Damaged.As("Damaged note").List("The last run's note beside the state can't be used: %s. It may be of a newer version, which can read it.", err)
-	}
-	if s.base == nil && s.lineage == "" {
-		s.lineage = l.Begin.Lineage
-	}
-	known := objectsOf(s.doubts)
-	for _, o := range rec.InDoubt {
-		if !known[o.Object] {
-			s.doubts, s.remembered = append(s.doubts, o), l.Begin.Who
+	doubted := objectsOf(s.doubts)
+	for _, l := range logs {
+		rec, err := l.Fold(s.base, "")
+		if err != nil {
+			return nil, Damaged.As("Damaged note").List("The last run's note beside the state can't be used: %s. It may be of a newer version, which can read it.", err)
 		}
+		if s.base == nil && s.lineage == "" {
+			s.lineage = l.Begin.Lineage
+		}
+		for _, o := range rec.InDoubt {
+			if !doubted[o.Object] {
+				s.doubts, s.remembered = append(s.doubts, o), l.Begin.Who
+			}
+		}
+		later = append(later, rec.InDoubt...)
 	}
-	if len(s.doubts) == 0 {
+	if len(s.doubts) == 0 && len(known) == 0 { // the notes of journals that are at hand end with these
 		_ = s.writeNote(ctx, nil) // else the next run does
 	}
-	return rec.InDoubt, diags
+	return later, diags
 }

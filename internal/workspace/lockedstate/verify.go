@@ -41,14 +41,17 @@ func (s *Session) Verify(ctx context.Context) []Finding {
 	for _, k := range s.History() {
 		list = append(list, verifyText("earlier state", k.name, k.read, s.withoutEarlier()))
 	}
-	list = append(list, s.verifyJournal(stored))
+	for _, path := range append([]string{s.mainJournal()}, s.others()...) {
+		list = append(list, s.verifyJournal(path, stored))
+	}
 	if _, ok := s.takesNotes(); ok {
-		f := Finding{What: "note", Said: "none"}
-		l, diags := s.readNote(ctx)
-		if f.Problems = diags; l != nil {
-			f.Said, f.Unfinished = "of a run that didn't end, by "+l.Begin.Who, true
+		logs, diags := s.readNotes(ctx, nil)
+		if len(logs) == 0 {
+			list = append(list, Finding{What: "note", Said: "none", Problems: diags})
 		}
-		list = append(list, f)
+		for _, l := range logs {
+			list = append(list, Finding{What: "note", Said: "of a run that didn't end, by " + l.Begin.Who, Unfinished: true})
+		}
 	}
 	return append(list, s.verifyLock(ctx))
 }
@@ -132,9 +135,8 @@ func objects(s *state.Snapshot) string {
 	return "1 object"
 }
 
-func (s *Session) verifyJournal(stored *state.Snapshot) Finding {
+func (s *Session) verifyJournal(path string, stored *state.Snapshot) Finding {
 	f := Finding{What: "journal"}
-	path := s.journalPath()
 	l, err := s.readJournal(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):

@@ -245,6 +245,23 @@ CREATE VIEW held_locks AS
 	SELECT name AS workspace, id, info{json} ->> 'Who' AS author, info{json} ->> 'Operation' AS operation,
 		info{json} ->> 'Created' AS created, expires
 	FROM locks WHERE id <> '';
+`, `
+CREATE TABLE lock_holders (
+	name TEXT NOT NULL, id TEXT NOT NULL, info TEXT NOT NULL, expires BIGINT NOT NULL, note {bytes},
+	PRIMARY KEY (name, id)
+);
+CREATE TABLE object_locks (
+	name TEXT NOT NULL, address TEXT NOT NULL, id TEXT NOT NULL, writes INTEGER NOT NULL,
+	PRIMARY KEY (name, address, id)
+);
+CREATE INDEX object_locks_id ON object_locks (name, id);
+DROP VIEW held_locks;
+CREATE VIEW held_locks AS
+	SELECT name AS workspace, id, info{json} ->> 'Who' AS author, info{json} ->> 'Operation' AS operation,
+		info{json} ->> 'Created' AS created, expires
+	FROM locks WHERE id <> ''
+	UNION ALL SELECT name, id, info{json} ->> 'Who', info{json} ->> 'Operation', info{json} ->> 'Created', expires
+	FROM lock_holders WHERE expires > 0;
 `}
 
 // migrate brings the tables to the version of this program.

@@ -192,7 +192,7 @@ func (b *Backend) DeleteWorkspace(ctx context.Context, name string) error {
 				return err
 			}
 		}
-		for _, table := range []string{"states", "locks", "notes"} {
+		for _, table := range []string{"states", "locks", "notes", "lock_holders", "object_locks"} {
 			if _, err := exec(ctx, tx, "DELETE FROM "+table+" WHERE name = $1", name); err != nil {
 				return err
 			}

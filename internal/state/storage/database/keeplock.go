@@ -26,7 +26,7 @@ func (s *store) KeepLock(ctx context.Context, id string) error {
 		return err
 	})
 	if err == nil {
-		s.held = &held{id, fence, func() {}}
+		s.held = &held{id: id, fence: fence, stop: func() {}}
 	}
 	return err
 }

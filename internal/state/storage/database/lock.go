@@ -14,6 +14,7 @@ import (
 type held struct {
 	id    string
 	fence int64 // grows with each holder
+	parts bool  // of the state, by object_locks
 	stop  context.CancelFunc
 }
 
@@ -29,6 +30,9 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 			" ON CONFLICT (name) DO UPDATE SET id = excluded.id, info = excluded.info, fence = locks.fence + 1, expires = excluded.expires"+
 			" WHERE locks.id = '' OR locks.expires < "+now+" RETURNING fence",
 			s.name, info.ID, string(info.JSON()), s.b.seconds()).Scan(&fence)
+		if err == nil {
+			return s.alone(ctx, tx)
+		}
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -41,20 +45,29 @@ func (s *store) Lock(ctx context.Context, info storage.LockInfo) (string, error)
 	if err != nil {
 		return "", err
 	}
+	s.hold(&held{id: info.ID, fence: fence})
+	return info.ID, nil
+}
+
+// hold renews a lock from now on.
+func (s *store) hold(h *held) {
 	if s.held != nil {
 		s.held.stop() // it was lost
 	}
 	renewing, stop := context.WithCancel(context.Background())
-	s.held = &held{info.ID, fence, stop}
-	go s.renew(renewing, info.ID)
-	return info.ID, nil
+	h.stop, s.held = stop, h
+	go s.renew(renewing, h)
 }
 
 // seconds is the lease as the database counts.
 func (s *server) seconds() int64 { return int64(max(s.lease/time.Second, 1)) }
 
 // renew extends the lease while this process runs. One that was lost stays lost.
-func (s *store) renew(ctx context.Context, id string) {
+func (s *store) renew(ctx context.Context, h *held) {
+	table := "locks"
+	if h.parts {
+		table = "lock_holders"
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -63,7 +76,7 @@ func (s *store) renew(ctx context.Context, id string) {
 		}
 		var lost bool
 		err := s.b.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			n, err := exec(ctx, tx, "UPDATE locks SET expires = "+s.b.dialect.now+" + $1 WHERE name = $2 AND id = $3", s.b.seconds(), s.name, id)
+			n, err := exec(ctx, tx, "UPDATE "+table+" SET expires = "+s.b.dialect.now+" + $1 WHERE name = $2 AND id = $3 AND expires > 0", s.b.seconds(), s.name, h.id)
 			lost = n == 0
 			return err
 		})
@@ -73,10 +86,13 @@ func (s *store) renew(ctx context.Context, id string) {
 	}
 }
 
-// holder is who has the lock, nil for nobody.
+// holder is who has the lock, or one of those who have locks of parts, nil for nobody.
 func (s *store) holder(ctx context.Context, tx *sql.Tx) (*storage.LockInfo, error) {
 	var text string
 	err := tx.QueryRowContext(ctx, "SELECT info FROM locks WHERE name = $1 AND id <> ''", s.name).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = tx.QueryRowContext(ctx, "SELECT info FROM lock_holders WHERE name = $1 AND expires > 0 ORDER BY id LIMIT 1", s.name).Scan(&text)
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -102,6 +118,9 @@ func (s *store) Unlock(ctx context.Context, id string) error {
 	err := s.b.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := exec(ctx, tx, "UPDATE locks SET id = '', info = '' WHERE name = $1 AND id = $2 AND id <> ''", s.name, id)
 		if err != nil || n > 0 {
+			return err
+		}
+		if n, err = s.release(ctx, tx, id); err != nil || n > 0 {
 			return err
 		}
 		holder, err := s.holder(ctx, tx)

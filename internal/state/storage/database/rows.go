@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -20,6 +21,7 @@ type row struct {
 	text    string
 	sealed  bool // where it is stored
 	stale   bool // it isn't encrypted as it should be
+	version int64
 }
 
 // same reports whether a stored row has what another one says.
@@ -126,7 +128,9 @@ func inOrder(rows map[string]*row) []*row {
 	for _, r := range rows {
 		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b *row) int { return int(a.columns[0].(int64) - b.columns[0].(int64)) })
+	slices.SortFunc(all, func(a, b *row) int { // runs beside each other may use a place twice
+		return cmp.Or(cmp.Compare(a.columns[0].(int64), b.columns[0].(int64)), strings.Compare(a.address, b.address))
+	})
 	return all
 }
 
@@ -160,7 +164,7 @@ func (s *store) load(ctx context.Context, tx *sql.Tx, state, version int64) (con
 }
 
 func scan(r *sql.Rows, t table) (*row, error) {
-	var state, version, sealed, place int64
+	var state, sealed, place int64
 	one := &row{columns: make([]any, len(t.columns))}
 	texts := make([]string, len(t.columns))
 	into := []any{&state, &one.address}
@@ -171,7 +175,7 @@ func scan(r *sql.Rows, t table) (*row, error) {
 			into = append(into, &texts[i])
 		}
 	}
-	err := r.Scan(append(into, &one.text, &sealed, &version)...)
+	err := r.Scan(append(into, &one.text, &sealed, &one.version)...)
 	one.sealed = sealed != 0
 	for i := range texts {
 		if one.columns[i] = texts[i]; len(texts) == 1 {
@@ -258,8 +262,10 @@ func (s *store) save(ctx context.Context, tx *sql.Tx, t table, at position, befo
 	for address, r := range next {
 		old, there := before[address]
 		if there && old.same(r) {
+			r.version = old.version
 			continue
 		}
+		r.version = at.version
 		changed = append(changed, r)
 		if there {
 			replaced = append(replaced, address)

@@ -27,6 +27,7 @@ type store struct {
 type seen struct {
 	state, version int64
 	rows           content
+	serial         int64 // that this store has given the state beside others, 0 for none
 }
 
 // A position is where a write puts rows.
@@ -35,9 +36,6 @@ type position struct {
 	version int64 // what is written
 	kept    int64 // the last version that can be read again
 }
-
-// Concurrent implements storage.Concurrent.
-func (*store) Concurrent() {}
 
 // Migrating reports whether what was read last isn't encrypted as it should be.
 func (s *store) Migrating() bool { return s.migrating }
@@ -134,6 +132,12 @@ func (s *store) Write(ctx context.Context, text []byte) error {
 	defer s.mu.Unlock()
 	parts, apart := statefile.Split(text)
 	apart = apart && utf8.Valid(text) // PostgreSQL stores no other texts
+	if s.held != nil && s.held.parts {
+		if !apart {
+			return errors.New("the state has a layout that other runs can't write at the same time")
+		}
+		return s.merge(ctx, parts)
+	}
 	next := &seen{}
 	head, whole := "", text
 	if apart {
@@ -243,6 +247,17 @@ func (s *store) SetNote(ctx context.Context, note []byte) error {
 		if err := s.fence(ctx, tx, h); err != nil {
 			return err
 		}
+		if h != nil && h.parts {
+			var stored any // nil isn't an empty text
+			if note != nil {
+				stored = note
+			}
+			_, err := exec(ctx, tx, "UPDATE lock_holders SET note = $1 WHERE name = $2 AND id = $3", stored, s.name, h.id)
+			return err
+		}
+		if _, err := exec(ctx, tx, "DELETE FROM lock_holders WHERE name = $1 AND expires = 0", s.name); err != nil {
+			return err
+		}
 		if note == nil {
 			_, err := exec(ctx, tx, "DELETE FROM notes WHERE name = $1", s.name)
 			return err
@@ -259,7 +274,11 @@ func (s *store) fence(ctx context.Context, tx *sql.Tx, h *held) error {
 		return nil
 	}
 	var n int64
-	err := tx.QueryRowContext(ctx, "SELECT fence FROM locks WHERE name = $1 AND id = $2 AND fence = $3"+s.b.dialect.forUpdate, s.name, h.id, h.fence).Scan(&n)
+	text, args := "SELECT fence FROM locks WHERE name = $1 AND id = $2 AND fence = $3", []any{s.name, h.id, h.fence}
+	if h.parts {
+		text, args = "SELECT expires FROM lock_holders WHERE name = $1 AND id = $2 AND expires > 0", args[:2]
+	}
+	err := tx.QueryRowContext(ctx, text+s.b.dialect.forUpdate, args...).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("the lock %s was lost, because it wasn't renewed for %s or somebody released it, so somebody else may hold the lock by now", h.id, s.b.lease)
 	}
