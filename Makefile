@@ -314,9 +314,10 @@ chaos: build ## faults while an apply runs; RUN=kill9,order picks
 	cd test/chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
 	test/chaos/chaos.py --bin $(CURDIR)/bin/weir $(if $(RUN),--only $(RUN)) $(CHAOS)
 
-durable: build temporal ## deployments on Temporal while workers are killed: CHAOS='--n 2000 --trials 20' for 200 of ten components; --workers=0 is the same in one process
+DURABLE := durable,durable_roots
+durable: build temporal ## deployments and root modules on Temporal while workers are killed: CHAOS='--n 2000 --trials 20' for 200 of ten components; --workers=0 is the same in one process
 	cd test/chaos/provider-chaos && go build -o ../bin/terraform-provider-chaos .
-	test/chaos/chaos.py --bin $(CURDIR)/bin/weir --only durable $(if $(CHAOS),$(CHAOS),--n 80 --trials 3)
+	test/chaos/chaos.py --bin $(CURDIR)/bin/weir --only $(or $(RUN),$(DURABLE)) $(if $(CHAOS),$(CHAOS),--n 80 --trials 3)
 
 evil: build ## each way to misbehave in each call of a provider, with both protocols; writes the table of docs/trust.md
 	WEIR=$(CURDIR)/bin/weir go test -count=1 -timeout 60m ./test/chaos/evil -args -full -table $(CURDIR)/docs/trust.md

@@ -23,23 +23,28 @@ import (
 	"weir.dev/weir/temporal/work"
 )
 
-func applyFlags(f *flag.FlagSet, s *settings) {
+// requestFlags are those of requests for stacks and for root modules.
+func requestFlags(f *flag.FlagSet, s *settings) {
 	f.BoolVar(&s.options.AutoApprove, "auto-approve", false, "Apply without approval.")
-	f.Var((*texts)(&s.options.Vars), "var", "Set a variable of the stack: `NAME=VALUE`; repeatable.")
-	f.Var((*texts)(&s.options.Targets), "target", "Work only on the object at `ADDRESS` and its dependencies; repeatable.")
-	f.Var((*texts)(&s.options.Excludes), "exclude", "Skip the object at `ADDRESS` and its dependents; repeatable.")
 	f.BoolVar(&s.options.RefreshOnly, "refresh-only", false, "Only update the states.")
 	f.BoolFunc("refresh", "Refresh objects before planning (default: true).", func(text string) (err error) {
 		refresh, err := strconv.ParseBool(text)
 		s.options.SkipRefresh = !refresh
 		return err
 	})
+	jsonFlag(f, s)
+	f.BoolVar(&s.detach, "detach", false, "Don't follow the deployments.")
+}
+
+func applyFlags(f *flag.FlagSet, s *settings) {
+	requestFlags(f, s)
+	f.Var((*texts)(&s.options.Vars), "var", "Set a variable of the stack: `NAME=VALUE`; repeatable.")
+	f.Var((*texts)(&s.options.Targets), "target", "Work only on the object at `ADDRESS` and its dependencies; repeatable.")
+	f.Var((*texts)(&s.options.Excludes), "exclude", "Skip the object at `ADDRESS` and its dependents; repeatable.")
 	f.Func("replace", "", func(string) error {
 		return errors.New("workers don't replace by request: after a crash in the middle the result of a replacement would be unknown. Change a value that forces a replacement instead")
 	})
-	jsonFlag(f, s)
 	f.BoolVar(&s.alone, "alone", false, "Don't apply stacks that read published outputs.")
-	f.BoolVar(&s.detach, "detach", false, "Don't follow the deployments.")
 	f.IntVar(&s.parallelism, "parallelism", 4, "Limit concurrent deployments, with -on=local.")
 }
 
@@ -102,11 +107,19 @@ func applyStack(ctx context.Context, s *settings) error {
 	if err != nil {
 		return err
 	}
+	return s.request(ctx, d, whole, upstreams)
+}
+
+// request has something done, and follows that.
+func (s *settings) request(ctx context.Context, d depot.Depot, whole rounds.Whole, upstreams []string) (err error) {
 	whole.By = who()
 	if err = work.Sign(ctx, d, &whole); err == nil {
 		err = work.Note(ctx, d, who(), whole, upstreams)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, work.ErrTaken):
+		return fmt.Errorf("%s can't be applied: %w", whole.Stack, err)
+	case err != nil:
 		return fmt.Errorf("the store can't be used: %w. Is there a worker? See \"weir stacks worker -help\"", err)
 	}
 	if s.on == "local" {
@@ -117,6 +130,9 @@ func applyStack(ctx context.Context, s *settings) error {
 		return err
 	}
 	defer c.Close()
+	if n, err := flow.Workers(ctx, c); err == nil && n == 0 {
+		fmt.Fprintf(s.err, "No worker has asked for work in the last minutes. The request waits until one does. To start one:\n    weir stacks worker\n")
+	}
 	if err := flow.Ask(ctx, c, whole); err != nil {
 		return err
 	}
@@ -124,7 +140,11 @@ func applyStack(ctx context.Context, s *settings) error {
 		return nil
 	}
 	if s.detach {
-		fmt.Fprintf(s.out, "Asked for %d deployments of the stack %s. To see what becomes of them:\n    weir stacks follow -stack=%s\n", len(whole.Deployments), whole.Stack, whole.Stack)
+		what := "deployments of the stack"
+		if whole.States != "" {
+			what = "roots of"
+		}
+		fmt.Fprintf(s.out, "Asked for %d %s %s. To see what becomes of them:\n    weir stacks follow -stack=%s\n", len(whole.Deployments), what, whole.Stack, whole.Stack)
 		return nil
 	}
 	return s.following(ctx, c, d, whole)
@@ -159,14 +179,21 @@ func (s *settings) whole(ctx context.Context, d depot.Depot) (w rounds.Whole, up
 		upstreams = append(upstreams, work.Name(u.Source))
 	}
 	slices.Sort(upstreams)
-	bundle, err := work.Pack(dir, found.Outside)
+	w.Bundle, err = s.upload(ctx, d, dir, found.Outside)
+	return w, upstreams, err
+}
+
+// upload puts the files of a directory into the store, with the directories outside of it that it
+// needs, and returns their hash.
+func (s *settings) upload(ctx context.Context, d depot.Depot, dir string, outside []string) (hash string, err error) {
+	bundle, err := work.Pack(dir, outside)
 	if err == nil {
-		w.Bundle, err = d.Put(ctx, bundle)
+		hash, err = d.Put(ctx, bundle)
 	}
 	if err != nil {
-		return w, nil, fmt.Errorf("the files of the stack can't be put into the store: %w. Is there a worker? See \"weir stacks worker -help\"", err)
+		return "", fmt.Errorf("the files can't be put into the store: %w. Is there a worker? See \"weir stacks worker -help\"", err)
 	}
-	return w, upstreams, nil
+	return hash, nil
 }
 
 // choose are the names of deployments that are meant. To destroy, also one that the
@@ -269,7 +296,7 @@ func (s *settings) sum(o rounds.Overview) bool {
 		count[p]++
 	}
 	var parts []string
-	for _, p := range []rounds.Phase{rounds.Done, rounds.Failed, rounds.Rejected, rounds.Cancelled} {
+	for _, p := range []rounds.Phase{rounds.Done, rounds.Failed, rounds.Rejected, rounds.Cancelled, rounds.Skipped} {
 		if count[p] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count[p], p))
 		}
@@ -314,7 +341,8 @@ func (s *settings) following(ctx context.Context, c client.Client, d depot.Depot
 				continue
 			}
 			if whole.ID != "" && st.Request != whole.ID {
-				busy = true
+				// One that comes after others isn't busy while these wait for people.
+				busy = busy || len(whole.After[st.Deployment]) == 0
 				continue
 			}
 			tell(st)
@@ -351,10 +379,10 @@ func (s *settings) following(ctx context.Context, c client.Client, d depot.Depot
 	}
 }
 
-// interrupted says that an interrupt ends the looking on alone.
+// interrupted says that an interrupt ends only the following.
 func interrupted(ctx context.Context, stack string, err error) error {
 	if ctx.Err() == nil {
 		return err
 	}
-	return fmt.Errorf("nobody looks on any more; the deployments go on. To end them:\n    weir stacks cancel -stack=%s", stack)
+	return fmt.Errorf("nobody follows any more, and the deployments continue. To follow them again, or to cancel them:\n    weir stacks follow -stack=%[1]s\n    weir stacks cancel -stack=%[1]s", stack)
 }

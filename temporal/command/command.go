@@ -77,6 +77,7 @@ type settings struct {
 
 	json bool
 
+	roots   choosing
 	options rounds.Options
 	alone   bool
 	detach  bool
@@ -98,14 +99,15 @@ func Run(args []string) int {
 			s.environ[name] = v
 		}
 	}
+	table, group := rootLines, ""
 	if len(args) > 0 && args[0] == "stacks" {
-		args = args[1:]
+		table, group, args = lines, "stacks ", args[1:]
 	}
 	name := ""
 	if len(args) > 0 {
 		name = args[0]
 	}
-	i := slices.IndexFunc(lines, func(l line) bool { return l.name == name })
+	i := slices.IndexFunc(table, func(l line) bool { return l.name == name })
 	if i < 0 {
 		fmt.Fprintf(s.err, "Usage: weir stacks COMMAND [options]\n\n")
 		for _, l := range lines {
@@ -115,9 +117,9 @@ func Run(args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := s.parse(lines[i], args[1:])
+	err := s.parse(group, table[i], args[1:])
 	if err == nil {
-		err = lines[i].run(ctx, s)
+		err = table[i].run(ctx, s)
 	}
 	switch {
 	case err == nil:
@@ -133,15 +135,18 @@ func Run(args []string) int {
 // errTold is the error of what was reported already.
 var errTold = errors.New("told")
 
-func (s *settings) parse(l line, args []string) error {
+// parse reads the flags of a command of a group, which has a space at its end.
+func (s *settings) parse(group string, l line, args []string) error {
 	f := flag.NewFlagSet(l.name, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.StringVar(&s.address, "temporal", "", "Use the Temporal server at `ADDRESS` (default: its settings, or 127.0.0.1:7233).")
 	f.StringVar(&s.namespace, "namespace", "", "Use the Temporal `NAMESPACE`.")
 	f.StringVar(&s.store, "store", s.environ["WEIR_STORE"], "Set the store of all workers: a shared directory, or the `URL` of a worker.")
 	f.StringVar(&s.data, "data", s.environ["WEIR_DATA"], "Store local data in `DIRECTORY`.")
-	f.StringVar(&s.stack, "stack", "", "Set the `NAME` of the stack (default: the name of its directory).")
-	f.Var(&s.deployments, "deployment", "Work only on the deployment `NAME`; repeatable.")
+	if group != "" {
+		f.StringVar(&s.stack, "stack", "", "Set the `NAME` of the stack (default: the name of its directory).")
+		f.Var(&s.deployments, "deployment", "Work only on the deployment `NAME`; repeatable.")
+	}
 	f.StringVar(&s.on, "on", "temporal", "Run the steps with temporal, or local in this process (apply and destroy).")
 	f.BoolVar(&s.input, "input", true, "Ask for approvals, with -on=local.")
 	f.Bool("no-color", false, "Print no colors.")
@@ -150,13 +155,13 @@ func (s *settings) parse(l line, args []string) error {
 	}
 	err := f.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(s.out, "Usage: weir stacks %s [options] %s\n\n  %s\n\nOptions:\n", l.name, l.args, l.synopsis)
+		fmt.Fprintf(s.out, "Usage: weir %s%s [options] %s\n\n  %s\n\nOptions:\n", group, l.name, l.args, l.synopsis)
 		f.SetOutput(s.out)
 		f.PrintDefaults()
 		return err
 	}
 	if err == nil && f.NArg() > 0 {
-		err = fmt.Errorf("%q is one argument too many. Options of \"weir stacks %s\" begin with a hyphen; see -help", f.Arg(0), l.name)
+		err = fmt.Errorf("%q is one argument too many. Options of \"weir %s%s\" begin with a hyphen; see -help", f.Arg(0), group, l.name)
 	}
 	if err == nil && s.on != "temporal" && (s.on != "local" || l.name != "apply" && l.name != "destroy") {
 		err = fmt.Errorf("-on is %q; it has to be temporal, or local for apply and destroy", s.on)

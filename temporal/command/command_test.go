@@ -15,7 +15,7 @@ func parsed(name string, environ map[string]string, args ...string) (*settings, 
 	s := &settings{out: new(bytes.Buffer), err: new(bytes.Buffer), environ: environ}
 	for _, l := range lines {
 		if l.name == name {
-			return s, s.parse(l, args)
+			return s, s.parse("stacks ", l, args)
 		}
 	}
 	return nil, os.ErrNotExist
@@ -45,6 +45,29 @@ func TestParse(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), test.problem) {
 			t.Errorf("%s %s: %v", test.name, test.args, err)
+		}
+	}
+}
+
+// TestParseRoots has what the commands on root modules reject.
+func TestParseRoots(t *testing.T) {
+	for args, problem := range map[string]string{
+		"-all -on=temporal -auto-approve -json": "", "-root=apps/* -with-upstream": "", "-all -refresh-only": "",
+		"-all -target=x.y": "single root", "-all -var=a=b": "weir.roots.hcl", "-all -stack=x": "not defined", "-all plans": `Options of "weir apply"`,
+	} {
+		s := &settings{out: new(bytes.Buffer), err: new(bytes.Buffer)}
+		err := s.parse("", rootLines[0], strings.Fields(args))
+		if problem == "" && err != nil || problem != "" && (err == nil || !strings.Contains(err.Error(), problem)) {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+	for args, problem := range map[string]string{"": "needs -all", "-all -on=local": "Leave -on out"} {
+		s := &settings{out: new(bytes.Buffer), err: new(bytes.Buffer)}
+		if err := s.parse("", rootLines[0], strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if err := applyRoots(t.Context(), s); err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%q: %v", args, err)
 		}
 	}
 }

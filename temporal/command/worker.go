@@ -98,7 +98,10 @@ func (s *settings) serve() (stop func(), err error) {
 		return nil, err
 	}
 	dir := &depot.Dir{Root: filepath.Join(s.data, "store")}
-	server := &http.Server{Handler: depot.Serve(dir, token), ReadHeaderTimeout: time.Minute}
+	mux := http.NewServeMux()
+	mux.Handle(depot.StatesPath, depot.States(dir, token))
+	mux.Handle("/", depot.Serve(dir, token))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(l) }()
 	fmt.Fprintf(s.out, "Temporal answers at %s:%d and the store at http://%s, both with what is in %s.\n", s.listen, s.port, at, s.data)
 	if !s.serveOnly {

@@ -64,16 +64,20 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s is at work on it, until %s unless it continues", e.Holder, e.Until.Format(time.TimeOnly))
 }
 
-// Wait is Acquire that waits as long as somebody else has the lease. Between tries it reports
-// that it still waits.
-func Wait(ctx context.Context, d Depot, name, holder string, long time.Duration, still func()) (Lease, error) {
+// Wait is Acquire that waits as long as somebody else has the lease. Before it waits it asks whether
+// to: an error ends it. The nil function always waits.
+func Wait(ctx context.Context, d Depot, name, holder string, long time.Duration, still func(*HeldError) error) (Lease, error) {
 	for {
 		l, err := d.Acquire(ctx, name, holder, long)
 		var held *HeldError
 		if !errors.As(err, &held) {
 			return l, err
 		}
-		still()
+		if still != nil {
+			if err := still(held); err != nil {
+				return l, err
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return l, errors.Join(ctx.Err(), err)

@@ -7,8 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"weir.dev/weir/internal/state/storage"
+	backend "weir.dev/weir/internal/state/storage/http"
 )
 
 // TestDepots holds a depot in a directory, and one behind a server, to the contract.
@@ -131,7 +137,7 @@ func TestHold(t *testing.T) {
 		t.Errorf("it ended because of %v", context.Cause(ctx))
 	}
 	stop()
-	l, err = Wait(t.Context(), d, "a", "three", time.Minute, func() { t.Error("nobody has it") })
+	l, err = Wait(t.Context(), d, "a", "three", time.Minute, func(*HeldError) error { t.Error("nobody has it"); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +148,7 @@ func TestHold(t *testing.T) {
 	}
 	waits := 0
 	short, end := context.WithCancel(t.Context())
-	if _, err := Wait(short, d, "a", "five", time.Minute, func() { waits++; end() }); waits != 1 || !errors.Is(err, context.Canceled) {
+	if _, err := Wait(short, d, "a", "five", time.Minute, func(*HeldError) error { waits++; end(); return nil }); waits != 1 || !errors.Is(err, context.Canceled) {
 		t.Errorf("after %d tries: %v", waits, err)
 	}
 }
@@ -176,5 +182,91 @@ func TestSign(t *testing.T) {
 	}
 	if got, err := d.Sign(t.Context(), []string{"a"}); err == nil {
 		t.Errorf("with a damaged key: %v", got)
+	}
+}
+
+// TestStates: states are read and written over the protocol of the http backend, under the lock. Workers use the same lease.
+func TestStates(t *testing.T) {
+	now := time.Now()
+	d := &Dir{Root: t.TempDir(), Now: func() time.Time { return now }}
+	server := httptest.NewServer(States(d, "hush"))
+	defer server.Close()
+	open := func(password string) storage.Store {
+		t.Helper()
+		config := backend.Schema().EmptyValue().AsValueMap()
+		for _, name := range []string{"address", "lock_address", "unlock_address"} {
+			config[name] = cty.StringVal(server.URL + StatesPath + "estate/apps/web")
+		}
+		config["username"], config["password"] = cty.StringVal("any"), cty.StringVal(password)
+		b, diags := backend.New(cty.ObjectVal(config), storage.Env{Getenv: func(string) string { return "" }})
+		if diags.HasErrors() {
+			t.Fatal(diags.Err())
+		}
+		s, err := b.State(storage.DefaultWorkspace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := open("wrong").Read(t.Context()); err == nil {
+		t.Error("it answers without the token")
+	}
+	one, two := open("hush"), open("hush")
+	if state, err := one.Read(t.Context()); state != nil || err != nil {
+		t.Errorf("before there is one: %q, %v", state, err)
+	}
+	if one.Write(t.Context(), []byte("{}")) == nil {
+		t.Error("a state is written without the lock")
+	}
+	id, err := one.Lock(t.Context(), storage.LockInfo{ID: "1", Who: "ana"})
+	must(err)
+	var held *storage.LockError
+	if _, err := two.Lock(t.Context(), storage.LockInfo{ID: "2"}); !errors.As(err, &held) || held.Holder.Who != "ana" {
+		t.Errorf("a second lock: %v", err)
+	}
+	if _, err := d.Acquire(t.Context(), "estate/apps/web", "worker", time.Minute); err == nil {
+		t.Error("a worker has the lease of a state that is locked")
+	}
+	now = now.Add(24 * time.Hour) // a lock has no end
+	must(one.Write(t.Context(), []byte(`{"serial":1}`)))
+	if two.Unlock(t.Context(), "2") == nil {
+		t.Error("a lock is released by another ID")
+	}
+	must(one.Unlock(t.Context(), id))
+	if state, err := two.Read(t.Context()); string(state) != `{"serial":1}` || err != nil {
+		t.Errorf("the state is %q, %v", state, err)
+	}
+
+	lease, err := d.Acquire(t.Context(), "estate/apps/web", "worker", time.Minute)
+	must(err)
+	if _, err := one.Lock(t.Context(), storage.LockInfo{ID: "3"}); !errors.As(err, &held) || held.Holder.Who != "worker" {
+		t.Errorf("a lock while a worker has the lease: %v", err)
+	}
+	must(d.Write(t.Context(), lease, JournalFile, 0, []byte("begun")))
+	now = now.Add(time.Hour)
+	if _, err := one.Lock(t.Context(), storage.LockInfo{ID: "4"}); !errors.As(err, &held) || !strings.Contains(held.Holder.Who, "isn't finished") {
+		t.Errorf("a lock while the journal of a killed worker is there: %v", err)
+	}
+	lease, err = d.Acquire(t.Context(), "estate/apps/web", "another worker", time.Minute)
+	must(err)
+	must(d.Remove(t.Context(), lease, JournalFile))
+	must(d.Release(t.Context(), lease))
+	_, err = one.Lock(t.Context(), storage.LockInfo{ID: "5"})
+	must(err)
+
+	for path, want := range map[string]int{"estate": 404, ".hidden/x": 404, "estate/../../x": 404, "estate/none": 404} {
+		r := httptest.NewRequest("GET", "http://store"+StatesPath+"x", nil)
+		r.URL.Path = StatesPath + path
+		r.SetBasicAuth("", "hush")
+		w := httptest.NewRecorder()
+		if States(d, "hush").ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%s: %d", path, w.Code)
+		}
 	}
 }

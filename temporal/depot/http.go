@@ -44,8 +44,7 @@ const most = 512 << 20
 // Serve answers for a depot those who know the token; an empty one needn't be known.
 func Serve(d Depot, token string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
+		if !knows(r, token) {
 			http.Error(w, "the token of the store is missing or wrong", http.StatusUnauthorized)
 			return
 		}
@@ -70,6 +69,16 @@ func Serve(d Depot, token string) http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(a)
 	})
+}
+
+// knows reports whether a request has the token: as a bearer token, or as the password of the http
+// backend. An empty one needn't be known.
+func knows(r *http.Request, token string) bool {
+	given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if _, password, ok := r.BasicAuth(); ok {
+		given = password
+	}
+	return token == "" || subtle.ConstantTimeCompare([]byte(given), []byte(token)) == 1
 }
 
 func carryOut(ctx context.Context, d Depot, q request) (a answer, err error) {

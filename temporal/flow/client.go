@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -47,6 +48,12 @@ func List(ctx context.Context, c client.Client, stack string) ([]rounds.Status, 
 		return a.Stack < b.Stack || a.Stack == b.Stack && a.Deployment < b.Deployment
 	})
 	return list, nil
+}
+
+// Workers is how many workers have asked for work in the last minutes.
+func Workers(ctx context.Context, c client.Client) (int, error) {
+	queue, err := c.DescribeTaskQueue(ctx, Queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
+	return len(queue.GetPollers()), err
 }
 
 // Status is where a deployment is.

@@ -251,3 +251,51 @@ func TestStack(t *testing.T) {
 		t.Errorf("it came to %+v", got)
 	}
 }
+
+// TestOrder: roots begin when those before them are done. One that comes after a failure is skipped,
+// and all others are done.
+func TestOrder(t *testing.T) {
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute)
+	Register(env, &steps{}, nil)
+	var begun []string
+	env.OnActivity("Begin", mock.Anything, mock.Anything).Return(func(_ context.Context, list []rounds.Request) error {
+		var names []string
+		for _, r := range list {
+			names = append(names, r.Deployment)
+			phase := rounds.Done
+			if r.Deployment == "cluster" {
+				phase = rounds.Failed
+			}
+			env.RegisterDelayedCallback(func() {
+				env.SignalWorkflow(overSignal, rounds.Status{Request: "1", Deployment: r.Deployment, Phase: phase})
+			}, time.Hour)
+		}
+		begun = append(begun, strings.Join(names, "+"))
+		return nil
+	})
+	w := rounds.Whole{
+		ID: "1", Stack: "estate", States: "http://store/states/", Deployments: []string{"web", "net", "alone", "cluster", "dns"},
+		After: map[string][]string{"cluster": {"net"}, "web": {"cluster"}, "dns": {"net"}},
+	}
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(requestSignal, w) }, time.Second)
+	var got rounds.Overview
+	env.RegisterDelayedCallback(func() {
+		v, err := env.QueryWorkflow(statusQuery)
+		if err == nil {
+			err = v.Get(&got)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		env.CancelWorkflow()
+	}, 10*time.Hour)
+	env.ExecuteWorkflow(Stack, Waiting{})
+	if text := strings.Join(begun, " "); text != "net+alone cluster+dns" {
+		t.Errorf("begun %s", text)
+	}
+	if !got.Ended || got.OK() || got.Over["web"] != rounds.Skipped || got.Over["dns"] != rounds.Done {
+		t.Errorf("it came to %+v", got)
+	}
+}

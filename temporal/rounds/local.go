@@ -38,7 +38,7 @@ type Local struct {
 
 // Run does what is requested a stack, and for those that follow.
 func (l *Local) Run(ctx context.Context, w Whole) []Overview {
-	c := &localStack{Local: l, ctx: ctx, over: make(chan Status, len(w.Deployments))}
+	c := &localStack{Local: l, ctx: ctx, over: make(chan Status, len(w.Deployments)), slots: make(chan struct{}, max(l.Most, 1))}
 	first := Conduct(c, w)
 	return append([]Overview{first}, c.followed...)
 }
@@ -47,15 +47,15 @@ type localStack struct {
 	*Local
 	ctx      context.Context
 	over     chan Status
+	slots    chan struct{}
 	followed []Overview
 }
 
 func (c *localStack) Begin(list []Request) error {
-	slots := make(chan struct{}, max(c.Most, 1))
 	for _, r := range list {
 		go func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
+			c.slots <- struct{}{}
+			defer func() { <-c.slots }()
 			c.over <- Deploy(&localDeployment{Local: c.Local, ctx: c.ctx}, r)
 		}()
 	}

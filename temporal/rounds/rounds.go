@@ -23,6 +23,9 @@ type Request struct {
 	Stack      string
 	Deployment string
 	Bundle     string // the hash of the stack's files
+	// States is how the addresses of the states of root modules begin. With it the deployment is a root
+	// module, without it one of a stack.
+	States string `json:",omitempty"`
 	Options
 	// Parent is who learns that it is done.
 	Parent string `json:",omitempty"`
@@ -97,10 +100,13 @@ const (
 	Failed    Phase = "failed"
 	Rejected  Phase = "rejected"
 	Cancelled Phase = "cancelled"
+	Skipped   Phase = "skipped" // because of what comes before it
 )
 
 // Over reports whether nothing more is done for the request.
-func (p Phase) Over() bool { return slices.Contains([]Phase{Done, Failed, Rejected, Cancelled}, p) }
+func (p Phase) Over() bool {
+	return slices.Contains([]Phase{Done, Failed, Rejected, Cancelled, Skipped}, p)
+}
 
 // A Status is where a deployment is, and what is to be known of it.
 type Status struct {
@@ -405,6 +411,10 @@ type Whole struct {
 	Stack       string
 	Bundle      string
 	Deployments []string
+	// States is that of the requests: the deployments are root modules. After are those that have to
+	// be done before one.
+	States string              `json:",omitempty"`
+	After  map[string][]string `json:",omitempty"`
 	Options
 	// Publishes: the stack has outputs for others.
 	Publishes bool
@@ -421,7 +431,7 @@ type Whole struct {
 func (w Whole) Each() []Request {
 	var list []Request
 	for i, name := range w.Deployments {
-		r := Request{ID: w.ID, Stack: w.Stack, Deployment: name, Bundle: w.Bundle, Options: w.Options, Author: Author{By: w.By, At: w.At}}
+		r := Request{ID: w.ID, Stack: w.Stack, Deployment: name, Bundle: w.Bundle, States: w.States, Options: w.Options, Author: Author{By: w.By, At: w.At}}
 		if i < len(w.Signatures) {
 			r.Signature = w.Signatures[i]
 		}
@@ -481,7 +491,8 @@ func Conduct(c Conductor, w Whole) Overview {
 
 func conduct(c Conductor, w Whole) Overview {
 	o := Overview{Stack: w.Stack, Request: w.ID, Pending: slices.Clone(w.Deployments), Over: map[string]Phase{}}
-	if err := c.Begin(w.Each()); err != nil {
+	left := w.Each()
+	if err := c.Begin(o.ready(w, &left)); err != nil {
 		o.Problem = err.Error()
 		return o
 	}
@@ -497,15 +508,50 @@ func conduct(c Conductor, w Whole) Overview {
 		if s.Request != w.ID || i < 0 {
 			continue // an answer that came twice
 		}
-		o.Pending = slices.Delete(o.Pending, i, i+1)
-		o.Over[s.Deployment] = s.Phase
+		o.over(s.Deployment, s.Phase)
 		changed = changed || s.Changed
+		if more := o.ready(w, &left); len(more) > 0 {
+			if err := c.Begin(more); err != nil {
+				o.Problem = err.Error()
+				return o
+			}
+		}
 		c.Tell(o)
 	}
 	if w.Publishes && changed {
 		o.share(c, w)
 	}
 	return o
+}
+
+// over notes what became of a deployment.
+func (o *Overview) over(name string, p Phase) {
+	o.Pending = slices.DeleteFunc(o.Pending, func(pending string) bool { return pending == name })
+	o.Over[name] = p
+}
+
+// ready takes from the requests that are left those that can begin, and skips those that can't any
+// more because something before them wasn't done.
+func (o *Overview) ready(w Whole, left *[]Request) (list []Request) {
+	for again := true; again; {
+		again = false
+		*left = slices.DeleteFunc(*left, func(r Request) bool {
+			for _, name := range w.After[r.Deployment] {
+				switch p, over := o.Over[name]; {
+				case !over:
+					return false
+				case p != Done:
+					o.over(r.Deployment, Skipped)
+					o.Lines = append(o.Lines, fmt.Sprintf("skipped %s, which comes after %s (%s)", r.Deployment, name, p))
+					again = true
+					return true
+				}
+			}
+			list = append(list, r)
+			return true
+		})
+	}
+	return list
 }
 
 // share publishes, and has those stacks follow that read it.

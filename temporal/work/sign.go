@@ -23,7 +23,11 @@ func (u unsigned) Error() string { return string(u) }
 
 // The texts that are signed. Their first word keeps one kind from passing for another.
 func requestText(r rounds.Request) (string, error) {
-	return text("request", r.ID, r.Stack, r.Deployment, r.Bundle, r.Options, r.By, r.At.UTC())
+	kind := "request"
+	if r.States != "" {
+		kind = "request for a root with states at " + r.States
+	}
+	return text(kind, r.ID, r.Stack, r.Deployment, r.Bundle, r.Options, r.By, r.At.UTC())
 }
 
 func wholeText(w rounds.Whole) (string, error) {
@@ -124,5 +128,5 @@ func (w *Worker) approved(ctx context.Context, r rounds.Request, planned rounds.
 
 // Check implements rounds.Steps.
 func (w *Worker) Check(ctx context.Context, r rounds.Request, d rounds.Decision) (problem string, err error) {
-	return w.problem(w.signed(ctx, r, d), r.Deployment)
+	return w.problem(w.signed(ctx, r, d), r)
 }

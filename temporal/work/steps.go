@@ -2,6 +2,7 @@ package work
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -54,18 +55,21 @@ func (w *Worker) planning(ctx context.Context, r rounds.Request, do func(*step) 
 	if err := w.asked(ctx, r); err != nil {
 		return err
 	}
-	return w.at(ctx, r.Stack, r.Deployment, r.Bundle, func(s *site) error {
+	return w.at(ctx, r, func(s *site) error {
 		p, diags := Asked(r.Options)
 		if diags.HasErrors() {
 			return failure{diags}
 		}
 		p.AllowDeferral = true
-		s.one.Replans = r.Replans
+		if s.one != nil {
+			s.one.Replans = r.Replans
+		}
 		o := workspace.Opening{Operation: "apply"}
+		o.Vars = slices.Clone(s.vars)
 		for _, v := range r.Vars {
 			o.Vars = append(o.Vars, environment.Var{Value: v})
 		}
-		opened, made, found := workspace.Plan{Dir: s.Dir, Subject: s.Subject(s.one), Opening: o, Options: p}.Run(s.look)
+		opened, made, found := workspace.Plan{Dir: s.dir, Subject: s.subject, Opening: o, Options: p}.Run(s.look)
 		if opened == nil {
 			return failure{found}
 		}
@@ -74,11 +78,18 @@ func (w *Worker) planning(ctx context.Context, r rounds.Request, do func(*step) 
 	})
 }
 
-// problem is what the workflow is notified of a failure in a deployment, or without a name in
-// its stack: none for what may go better another time.
-func (w *Worker) problem(err error, deployment string) (string, error) {
+// problem is what the workflow is notified of a failure in a request for a deployment or root, or
+// without one in a stack: none for what may go better another time.
+func (w *Worker) problem(err error, r rounds.Request) (string, error) {
 	if f := (failure{}); errors.As(err, &f) {
-		return short(Text(f.diags.As(commands.ForStacks(w.Program, deployment)))), nil
+		said := commands.ForStacks(w.Program, r.Deployment)
+		if r.States != "" {
+			said = func(c diag.Command) diag.Command {
+				c.Program = cmp.Or(c.Program, w.Program+" -chdir="+r.Deployment)
+				return c
+			}
+		}
+		return short(Text(f.diags.As(said))), nil
 	}
 	if u := unsigned(""); errors.As(err, &u) {
 		return u.Error(), nil
@@ -98,7 +109,7 @@ func short(text string) string {
 
 // replan names a rule that wants another plan, unless somebody wants it to end.
 func (s *step) replan(o approvalpolicy.Outcome) (rule string, diags diag.List) {
-	if s.look.Err() != nil {
+	if s.Stack == nil || s.look.Err() != nil {
 		return "", nil
 	}
 	return approvalpolicy.Replan(s.Stack.Stack, s.one, o)
@@ -135,11 +146,13 @@ func (w *Worker) Plan(ctx context.Context, r rounds.Request) (out rounds.Planned
 		if !s.made.HasChanges() {
 			return nil
 		}
-		verdict, diags := approvalpolicy.Decide(s.Stack.Stack, s.one, s.made, s.found)
-		if diags.HasErrors() {
-			return failure{diags}
+		if s.Stack != nil {
+			verdict, diags := approvalpolicy.Decide(s.Stack.Stack, s.one, s.made, s.found)
+			if diags.HasErrors() {
+				return failure{diags}
+			}
+			out.Approved, out.By, out.Against = verdict.Approved, verdict.By, verdict.Against
 		}
-		out.Approved, out.By, out.Against = verdict.Approved, verdict.By, verdict.Against
 		var text bytes.Buffer
 		if err := view.Plan(&text, s.made, view.Options{Product: w.Dialect.Product(), Automation: true}); err != nil {
 			return err
@@ -157,7 +170,7 @@ func (w *Worker) Plan(ctx context.Context, r rounds.Request) (out rounds.Planned
 		out.Approval = &rounds.Decision{Kind: rounds.Approve, Plan: out.Plan, Author: rounds.Author{By: "the rules " + out.By}}
 		return SignDecision(s.ctx, w.Depot, r, out.Approval)
 	})
-	out.Problem, err = w.problem(err, r.Deployment)
+	out.Problem, err = w.problem(err, r)
 	return out, err
 }
 
@@ -266,7 +279,7 @@ func (w *Worker) Apply(ctx context.Context, r rounds.Request, planned rounds.Pla
 		}
 		return nil
 	})
-	out.Problem, err = w.problem(err, r.Deployment)
+	out.Problem, err = w.problem(err, r)
 	return out, err
 }
 
@@ -277,15 +290,16 @@ func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Decis
 		err = w.signed(ctx, r, said)
 	}
 	if err != nil {
-		return w.problem(err, r.Deployment)
+		return w.problem(err, r)
 	}
-	err = w.at(ctx, r.Stack, r.Deployment, r.Bundle, func(s *site) error {
-		subject := s.Subject(s.one)
-		b, diags := s.StackBackend(nil)
-		if b == nil {
-			return failure{diags}
+	err = w.at(ctx, r, func(s *site) error {
+		if s.Stack != nil {
+			b, diags := s.StackBackend(nil)
+			if b == nil {
+				return failure{diags}
+			}
+			s.dir.About, s.dir.Place.Backend, s.dir.Place.Options.Workspace = &s.subject, b, s.one.Name
 		}
-		s.Dir.About, s.Dir.Place.Backend, s.Dir.Place.Options.Workspace = &subject, b, s.one.Name
 		objects, err := planoptions.Imports(said.Import, "")
 		if err != nil {
 			return failure{diag.BadImport.List("%s.", err)}
@@ -295,7 +309,7 @@ func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Decis
 			if diags.HasErrors() {
 				return failure{diags}
 			}
-			if diags := (workspace.Import{Dir: s.Dir, Opening: workspace.Opening{Operation: "import"}, Objects: []planoptions.Import{wanted}}).Run(s.ctx); diags.HasErrors() {
+			if diags := (workspace.Import{Dir: s.dir, Opening: workspace.Opening{Operation: "import", Loading: workspace.Loading{Vars: s.vars}}, Objects: []planoptions.Import{wanted}}).Run(s.ctx); diags.HasErrors() {
 				return failure{diags}
 			}
 		}
@@ -307,13 +321,13 @@ func (w *Worker) Settle(ctx context.Context, r rounds.Request, said rounds.Decis
 			}
 			forget = append(forget, i)
 		}
-		_, _, diags = workspace.Recover{Dir: s.Dir, Forget: forget, ForgetAll: said.ForgetAll}.Run(s.ctx)
+		_, _, diags := workspace.Recover{Dir: s.dir, Forget: forget, ForgetAll: said.ForgetAll}.Run(s.ctx)
 		if diags.HasErrors() {
 			return failure{diags}
 		}
 		return nil
 	})
-	return w.problem(err, r.Deployment)
+	return w.problem(err, r)
 }
 
 // noteLong is how long a lease for a note lasts.
@@ -363,7 +377,7 @@ func (w *Worker) upstreams(ctx context.Context, dir string) (map[string]string, 
 // their states in the depot are now.
 func (w *Worker) Publish(ctx context.Context, whole rounds.Whole) (out rounds.Published, err error) {
 	err = w.publish(ctx, whole, &out)
-	out.Problem, err = w.problem(err, "")
+	out.Problem, err = w.problem(err, rounds.Request{})
 	return out, err
 }
 
@@ -371,11 +385,11 @@ func (w *Worker) publish(ctx context.Context, whole rounds.Whole, out *rounds.Pu
 	if err := w.askedWhole(ctx, whole); err != nil {
 		return err
 	}
-	b, err := w.bundle(ctx, whole.Bundle)
+	b, err := w.bundle(ctx, whole.Bundle, false)
 	if err != nil {
 		return err
 	}
-	lease, err := depot.Wait(ctx, w.Depot, whole.Stack, w.Holder, w.Long, func() {})
+	lease, err := depot.Wait(ctx, w.Depot, whole.Stack, w.Holder, w.Long, nil)
 	if err != nil {
 		return err
 	}
@@ -466,10 +480,13 @@ func (w *Worker) Last(ctx context.Context, stack, id string, via []string) (whol
 	return whole, Sign(ctx, w.Depot, &whole)
 }
 
+// ErrTaken is the error of a name that the store has for something else.
+var ErrTaken = errors.New("the store has a stack and a directory of roots of the same name, whose files would mix. Choose another one: for a stack with -stack=NAME, for roots in the addresses of their states")
+
 // Note writes down what was asked for a stack, for those that it reads to find.
 func Note(ctx context.Context, d depot.Depot, holder string, whole rounds.Whole, upstreams []string) error {
 	put := func(stack string, change func(files map[string][]byte) (file string, data any, err error)) error {
-		lease, err := depot.Wait(ctx, d, stack, holder, noteLong, func() {})
+		lease, err := depot.Wait(ctx, d, stack, holder, noteLong, nil)
 		if err != nil {
 			return err
 		}
@@ -489,7 +506,18 @@ func Note(ctx context.Context, d depot.Depot, holder string, whole rounds.Whole,
 		}
 		return d.Write(ctx, lease, file, 0, text)
 	}
-	err := put(whole.Stack, func(map[string][]byte) (string, any, error) { return lastFile, whole, nil })
+	err := put(whole.Stack, func(files map[string][]byte) (string, any, error) {
+		var last rounds.Whole
+		if data, ok := files[lastFile]; ok {
+			if err := json.Unmarshal(data, &last); err != nil {
+				return "", nil, fmt.Errorf("%s: %w", lastFile, err)
+			}
+			if (last.States == "") != (whole.States == "") {
+				return "", nil, ErrTaken
+			}
+		}
+		return lastFile, whole, nil
+	})
 	for _, up := range upstreams {
 		if err != nil {
 			break

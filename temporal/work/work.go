@@ -21,12 +21,14 @@ import (
 	"weir.dev/weir/internal/core/diag"
 	"weir.dev/weir/internal/core/dialect"
 	"weir.dev/weir/internal/provider/install"
+	"weir.dev/weir/internal/roots"
 	"weir.dev/weir/internal/stack/deploy"
 	"weir.dev/weir/internal/stack/shardedstate"
 	"weir.dev/weir/internal/workspace"
 	"weir.dev/weir/internal/workspace/environment"
 	"weir.dev/weir/internal/workspace/providersource"
 	"weir.dev/weir/temporal/depot"
+	"weir.dev/weir/temporal/rounds"
 )
 
 // A Worker carries out steps. Any number of them may be under way.
@@ -58,6 +60,12 @@ type bundle struct {
 	dir   string
 	diags diag.List
 	err   error
+
+	// roots are the root modules by their names, nil for a stack.
+	roots map[string]*roots.Root
+	// ready are the roots that were initialized. The mutex guards it.
+	mu    sync.Mutex
+	ready map[string]bool
 
 	// The steps under way in it share the processes of providers. The worker guards these.
 	steps int
@@ -92,70 +100,97 @@ func Text(diags diag.List) string {
 	return b.String()
 }
 
-// A site is a deployment under a lease, in a directory.
+// A site is a deployment or a root module under a lease, in a directory.
 type site struct {
+	// Stack and one are those of a deployment, nil for a root.
 	*workspace.Stack
-	one  *deploy.Deployment
-	ctx  context.Context // ends when the lease is lost
-	look context.Context // ends also when nothing new is to be started
-	stop <-chan struct{} // is closed then
+	one     *deploy.Deployment
+	dir     *workspace.Directory
+	subject workspace.Subject
+	vars    []environment.Var // of a root
+	close   func()
+	ctx     context.Context // ends when the lease is lost
+	look    context.Context // ends also when nothing new is to be started
+	stop    <-chan struct{} // is closed then
 }
 
 // key is the name of a deployment's files in the depot.
 func key(stack, deployment string) string { return stack + "/" + deployment }
 
-// at does something in the directory of a deployment, under its lease. When the context ends
+// at does something in the directory of a deployment or root, under its lease. When the context ends
 // nothing new is to be started. The result may be a failure.
-func (w *Worker) at(ctx context.Context, stack, deployment, hash string, do func(*site) error) error {
-	name := key(stack, deployment)
+func (w *Worker) at(ctx context.Context, r rounds.Request, do func(*site) error) error {
+	name := key(r.Stack, r.Deployment)
 	done, err := w.alone(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer done()
-	b, err := w.bundle(ctx, hash)
+	b, err := w.bundle(ctx, r.Bundle, r.States != "")
 	if err != nil {
 		return err
 	}
-	lease, err := depot.Wait(ctx, w.Depot, name, w.Holder, w.Long, func() {})
+	lease, err := w.claim(ctx, name, r)
 	if err != nil {
 		return err
 	}
 	// An interrupt lets end what is under way; a lost lease doesn't.
 	held, release := depot.Hold(context.WithoutCancel(ctx), w.Depot, lease, w.Long)
 	defer release()
-	m := &mirror{ctx: held, depot: w.Depot, lease: lease, folder: filepath.Join(b.dir, shardedstate.Dir, deployment)}
+	m := &mirror{ctx: held, depot: w.Depot, lease: lease, folder: filepath.Join(b.dir, shardedstate.Dir, r.Deployment)}
+	open := w.openDeployment
+	if r.States != "" {
+		// Roots may have names below those of others, and a folder has the files of one.
+		m.folder, open = filepath.Join(w.Dir, "states", depot.Hash([]byte(name))), w.openRoot
+	}
 	if err := m.fill(); err != nil {
 		return err
 	}
 	defer os.RemoveAll(m.folder)
-	pool, leave := w.enter(b)
-	defer leave()
-	d := workspace.New(w.options(b.dir, m))
-	defer d.Close()
-	if d.Place.Upstreams, err = w.upstreams(ctx, b.dir); err != nil {
+	s, err := open(held, b, r, m)
+	if err != nil {
 		return err
 	}
-	s, diags := workspace.OpenStack(held, d)
-	if diags.HasErrors() {
-		return failure{diags}
-	}
-	s.Use(pool)
-	list, more := s.Choose([]string{deployment})
-	if diags.Append(more); diags.HasErrors() {
-		return failure{diags}
-	}
-	if more := s.Evaluate(held, list); more.HasErrors() {
-		return failure{more}
-	}
+	defer s.close()
 	look, end := context.WithCancel(held)
 	defer end()
 	defer context.AfterFunc(ctx, end)()
-	err = do(&site{s, list[0], held, look, ctx.Done()})
+	s.ctx, s.look, s.stop = held, look, ctx.Done()
+	err = do(s)
 	if cause := context.Cause(held); err != nil && cause != nil {
 		err = cause
 	}
 	return err
+}
+
+// openDeployment opens a deployment of the stack in a bundle, with its state in the folder of a
+// mirror.
+func (w *Worker) openDeployment(ctx context.Context, b *bundle, r rounds.Request, m *mirror) (_ *site, err error) {
+	pool, leave := w.enter(b)
+	d := workspace.New(w.options(b.dir, m))
+	s := &site{dir: d, close: func() { d.Close(); leave() }}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if d.Place.Upstreams, err = w.upstreams(ctx, b.dir); err != nil {
+		return nil, err
+	}
+	stack, diags := workspace.OpenStack(ctx, d)
+	if diags.HasErrors() {
+		return nil, failure{diags}
+	}
+	stack.Use(pool)
+	list, more := stack.Choose([]string{r.Deployment})
+	if diags.Append(more); diags.HasErrors() {
+		return nil, failure{diags}
+	}
+	if more := stack.Evaluate(ctx, list); more.HasErrors() {
+		return nil, failure{more}
+	}
+	s.Stack, s.one, s.subject = stack, list[0], stack.Subject(list[0])
+	return s, nil
 }
 
 // alone waits until no other step of this process is about a deployment.
@@ -225,23 +260,27 @@ func (w *Worker) enter(b *bundle) (p *providersource.Common, leave func()) {
 	}
 }
 
-// bundle unpacks a bundle and installs its providers, once in this process.
-func (w *Worker) bundle(ctx context.Context, hash string) (*bundle, error) {
+// bundle unpacks a bundle, once in this process. For a stack it also installs the providers.
+func (w *Worker) bundle(ctx context.Context, hash string, ofRoots bool) (*bundle, error) {
+	name := hash
+	if ofRoots {
+		name += " with roots"
+	}
 	w.mu.Lock()
 	if w.bundles == nil {
 		w.bundles = map[string]*bundle{}
 	}
-	b := w.bundles[hash]
+	b := w.bundles[name]
 	if b == nil {
 		b = &bundle{}
-		w.bundles[hash] = b
+		w.bundles[name] = b
 	}
 	w.mu.Unlock()
-	b.once.Do(func() { b.err = w.unpack(context.WithoutCancel(ctx), hash, b) })
+	b.once.Do(func() { b.err = w.unpack(context.WithoutCancel(ctx), hash, b, ofRoots) })
 	if b.err != nil { // perhaps not the next time
 		w.mu.Lock()
-		if w.bundles[hash] == b {
-			delete(w.bundles, hash)
+		if w.bundles[name] == b {
+			delete(w.bundles, name)
 		}
 		w.mu.Unlock()
 		return nil, b.err
@@ -252,10 +291,10 @@ func (w *Worker) bundle(ctx context.Context, hash string) (*bundle, error) {
 	return b, nil
 }
 
-func (w *Worker) unpack(ctx context.Context, hash string, b *bundle) error {
+func (w *Worker) unpack(ctx context.Context, hash string, b *bundle, ofRoots bool) error {
 	data, err := w.Depot.Get(ctx, hash)
 	if err != nil {
-		return fmt.Errorf("the files of the stack can't be had: %w", err)
+		return fmt.Errorf("the files can't be had: %w", err)
 	}
 	if err := private(w.Dir); err != nil {
 		return err
@@ -266,6 +305,10 @@ func (w *Worker) unpack(ctx context.Context, hash string, b *bundle) error {
 	}
 	if b.dir, err = Unpack(data, folder); err != nil {
 		return err
+	}
+	if ofRoots {
+		b.diags = w.findRoots(ctx, b)
+		return nil
 	}
 	d := workspace.New(w.options(b.dir, nil))
 	defer d.Close()

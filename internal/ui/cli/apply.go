@@ -22,7 +22,7 @@ import (
 var applyCommand = &command{
 	Name: "apply", Args: "[PLAN]", Max: 1,
 	Synopsis: "Create or update infrastructure",
-	Long:     "Plans, asks for approval, and applies. With a saved plan it applies that plan without a question. With -all it applies all root modules below the directory, upstream roots first.",
+	Long:     "Plans, asks for approval, and applies. With a saved plan it applies that plan without a question. With -all it applies all root modules below the directory, upstream roots first. With -on=temporal, Temporal workers do that: see apply -on=temporal -help.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var a applying
 		a.register(e, fs)
@@ -34,7 +34,7 @@ var applyCommand = &command{
 var destroyCommand = &command{
 	Name:     "destroy",
 	Synopsis: "Destroy previously-created infrastructure",
-	Long:     "Equals apply -destroy. With -all it destroys the objects of all root modules below the directory, downstream roots first.",
+	Long:     "Equals apply -destroy. With -all it destroys the objects of all root modules below the directory, downstream roots first. With -on=temporal, Temporal workers do that: see destroy -on=temporal -help.",
 	Setup: func(e *env, fs *flag.FlagSet) runner {
 		var a applying
 		a.register(e, fs)

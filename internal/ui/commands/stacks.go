@@ -78,13 +78,16 @@ func Leave(beside, path string, env []string) func(args []string) (int, diag.Lis
 	}
 }
 
-// leaves reports whether another program does a command: those for durable deployments, and
-// with -on, and the others too.
+// leaves reports whether another program does a command: those for durable deployments, and with -on
+// some that weir does otherwise.
 func leaves(name string, args []string) bool {
 	word, ok := strings.CutPrefix(name, "stacks ")
 	on := slices.ContainsFunc(args, func(arg string) bool {
 		flag := "-" + strings.TrimLeft(arg, "-")
 		return strings.HasPrefix(arg, "-") && (flag == "-on" || strings.HasPrefix(flag, "-on="))
 	})
-	return ok && (slices.ContainsFunc(durable, func(c [2]string) bool { return c[0] == word }) || on && slices.Contains([]string{"apply", "destroy", "recover"}, word))
+	if !ok {
+		return on && (name == "apply" || name == "destroy")
+	}
+	return slices.ContainsFunc(durable, func(c [2]string) bool { return c[0] == word }) || on && slices.Contains([]string{"apply", "destroy", "recover"}, word)
 }

@@ -37,7 +37,8 @@ func TestLeaves(t *testing.T) {
 	}{
 		{"stacks worker", "", true}, {"stacks list", "-help", true}, {"stacks apply", "", false}, {"stacks apply", "-on=temporal", true},
 		{"stacks destroy", "--on=local", true}, {"stacks recover", "-on", true}, {"stacks plan", "-on=temporal", false},
-		{"stacks apply", "-only=x", false}, {"stacks apply", "on", false}, {"worker", "", false}, {"apply", "-on=temporal", false},
+		{"stacks apply", "-only=x", false}, {"stacks apply", "on", false}, {"worker", "", false}, {"apply", "-on=temporal", true}, {"apply", "-all", false},
+		{"destroy", "-on=temporal", true}, {"plan", "-on=temporal", false},
 	} {
 		if got := leaves(test.name, []string{test.arg}); got != test.want {
 			t.Errorf("%s %s: %t", test.name, test.arg, got)

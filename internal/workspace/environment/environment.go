@@ -96,6 +96,8 @@ type Options struct {
 	Installation *cliconfig.Installation
 	// Backend has the states; nil stands for the one that is configured.
 	Backend *statebackend.Backend
+	// RemoteStates has the types of backends that terraform_remote_state reads; nil stands for all.
+	RemoteStates storage.Registry
 	// Memo has what texts of files were made into by earlier operations; nil for nothing.
 	Memo *parsecache.Memo
 	// Secrets learns which values must not be shown, for who shows what problems and logs say;

@@ -188,8 +188,12 @@ func (d *Supplier) inside() map[addr.Provider]plugin.Builtin {
 }
 
 func (d *Supplier) builtin() (provider.Provider, *provider.Schemas) {
+	remote := d.place.RemoteStates
+	if remote == nil {
+		remote = backends.All()
+	}
 	o := builtin.Options{
-		Backends: backends.All(),
+		Backends: remote,
 		Decrypt:  d.settings.DecryptRemote,
 		Env:      d.place.StorageEnv(),
 		Store:    d.place.Dialect == dialect.Terraform,
