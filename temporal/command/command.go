@@ -127,7 +127,7 @@ func Run(args []string) int {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case !errors.Is(err, errTold):
-		fmt.Fprintf(s.err, "\nError: %s\n", err)
+		fmt.Fprintf(s.err, "\nError: %s\n", strings.TrimPrefix(err.Error(), "Error: ")) // those of weir begin so
 	}
 	return 1
 }

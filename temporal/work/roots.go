@@ -207,7 +207,10 @@ func (w *Worker) openRoot(ctx context.Context, b *bundle, r rounds.Request, m *m
 	o.RemoteStates = w.remoteStates(r.States)
 	d := workspace.New(o).RootIn(filepath.FromSlash(root.Path), root.Workspace, o.Reports)
 	d.Place.Values, d.Place.SettingsVars = root.Dir.Place.Values, root.Vars
-	d.Place.Options.Backend = &statebackend.Backend{Backend: fenced{m, r.States + key(r.Stack, r.Deployment)}, Kind: "http", Config: http.Schema().EmptyValue()}
+	prog, _ := d.Settings.Root() // loading reports what is wrong
+	d.Place.Options.Backend = &statebackend.Backend{
+		Backend: fenced{m, r.States + key(r.Stack, r.Deployment)}, Kind: "http", Config: http.Schema().EmptyValue(), Requires: statebackend.RequiredBy(prog),
+	}
 	// The first step of this process installs what the root needs. One root at a time does so, as
 	// they may share a cache of providers.
 	b.mu.Lock()
