@@ -94,7 +94,9 @@ func (p *proposer) try(at, line string, whole bool) {
 		return // a group
 	}
 	set := p.options(c)
-	if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-on=") || strings.HasPrefix(arg, "-listen=") }) {
+	if slices.ContainsFunc(args, func(arg string) bool {
+		return strings.HasPrefix(arg, "-on=") || strings.HasPrefix(arg, "-listen=") || strings.HasPrefix(arg, "-stack=")
+	}) {
 		return // weir-temporal does it, which has options of its own
 	}
 	for i, arg := range args {
