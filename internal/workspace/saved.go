@@ -274,12 +274,15 @@ func (d *Directory) Saved(c planfile.Content) Subject {
 			return c.Backend.Workspace, diags
 		},
 		Check: func(s *lockedstate.Session) diag.List {
-			if !stale(c.Backend, s) {
-				return nil
-			}
-			if !s.Concurrent() || s.Base() == nil || c.Backend.Lineage != "" && c.Backend.Lineage != s.Base().Lineage {
+			base := s.Base()
+			if !s.Concurrent() || base == nil || c.Backend.Lineage != "" && c.Backend.Lineage != base.Lineage {
+				if !stale(c.Backend, s) {
+					return nil
+				}
 				return diag.List{Stale.New(diag.Error, "The given plan file can no longer be applied because the state was changed by another operation after the plan was created.")}
 			}
+			// The serial says too little: a plan beside an apply reads what that has saved so far,
+			// and all saves of an apply have one serial.
 			p, diags := onto(c.Plan, s)
 			if p != nil {
 				c.Plan = p
