@@ -138,11 +138,15 @@ func (s *server) connect() (*sql.DB, error) {
 		return stdlib.OpenDB(*s.config), nil
 	}
 	// States have secrets, so SQLite mustn't make the file. Its journal gets the same mode.
+	_, missing := os.Stat(s.file)
 	file, err := os.OpenFile(s.file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := file.Close(); err != nil {
+	if missing == nil {
+		err = s.hasContent(file)
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
 	return s.openFile("_pragma=synchronous(extra)")

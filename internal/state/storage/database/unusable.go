@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -36,6 +38,22 @@ func (s *server) explained(err error) error {
 		return err
 	}
 	return &storage.UnusableError{Text: text, Err: err}
+}
+
+// filling is how long another process may take to fill a file that it has made.
+const filling = 3 * time.Second
+
+// hasContent rejects an empty file, which would be taken for a database without states.
+func (s *server) hasContent(file *os.File) error {
+	for until := time.Now().Add(filling); ; time.Sleep(20 * time.Millisecond) {
+		info, err := file.Stat()
+		switch {
+		case err != nil || info.Size() > 0:
+			return err
+		case time.Now().After(until):
+			return &storage.UnusableError{Text: fmt.Sprintf("%q is empty: something cut it off, or kept weir from making it. Put a backup in its place, or remove it, so that weir makes a new database", s.file)}
+		}
+	}
 }
 
 func (s *server) wrongFile(err error) string {

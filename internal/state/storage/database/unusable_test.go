@@ -49,6 +49,9 @@ func TestWrongFile(t *testing.T) {
 		return place{"sqlite:" + path, "weir"}
 	}
 	wantUnusable(t, file("text", []byte(strings.Repeat("This is no database. ", 500))), filepath.Join(dir, "text"), "isn't a SQLite database", "move this one away")
+	if _, err := file("empty", []byte{}).open(t).Read(t.Context()); !errors.As(err, new(*storage.UnusableError)) || !strings.Contains(err.Error(), "is empty") {
+		t.Errorf("an empty file: %v", err)
+	}
 	wantUnusable(t, place{"sqlite:" + dir, "weir"}, dir, "is a directory", "Name a file in it")
 	wantUnusable(t, file("none/a.db", nil), "none/a.db", "its folder doesn't exist")
 
