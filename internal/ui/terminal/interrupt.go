@@ -49,7 +49,7 @@ func NewInterrupts(notice func(text string)) *Interrupts {
 // Watch follows the signals until the returned function is called.
 func (i *Interrupts) Watch(ctx context.Context) (context.Context, func()) {
 	var unsaved func()
-	i.saving, unsaved = context.WithCancel(ctx)
+	i.saving, unsaved = context.WithCancel(context.WithoutCancel(ctx)) // results are saved although ctx ends
 	ctx, cancel := context.WithCancel(ctx)
 	signals, unnotify := i.Signals, func() {}
 	if signals == nil {
