@@ -32,7 +32,7 @@ func (g *graph) resolve(b *builder) {
 	}
 	if c := newCircles(g, b); c != nil {
 		c.drop(func(int) bool { return true }, func(s int) bool {
-			return b.updates(g.objects, s) && !g.objects[b.object(s)].Opens && !g.objects[b.object(s)].Evaluates && !g.objects[b.object(s)].Forgets
+			return b.updates(g.objects, s) && !g.objects[b.object(s)].Opens && !g.objects[b.object(s)].Forgets
 		})
 	}
 	if c := newCircles(g, b); c != nil {
