@@ -344,8 +344,9 @@ moves: build ## kill -9 while objects move between states, the next run in anoth
 
 APPLIES ?= 50
 OBJECTS ?= 20000
-disjoint: ## applies side by side on one state, each killed: APPLIES=50, OBJECTS=20000; and 200 random histories of locks
-	go test -count=1 -timeout 0 -v -run TestDisjointApplies ./internal/testing/crash -args -disjoint=$(APPLIES) -disjoint-objects=$(OBJECTS)
+ROUNDS ?= 2
+disjoint: ## applies side by side on one state, each killed: APPLIES=50, OBJECTS=20000, ROUNDS=2; and 200 random histories of locks
+	go test -count=1 -timeout 0 -v -run TestDisjointApplies ./internal/testing/crash -args -disjoint=$(APPLIES) -disjoint-objects=$(OBJECTS) -disjoint-rounds=$(ROUNDS)
 	go test -count=1 -timeout 0 -v -run TestHistories ./internal/state/storage/database -args -histories=200
 
 ESTATES ?= 2000

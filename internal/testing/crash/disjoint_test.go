@@ -63,6 +63,30 @@ func (c *crowd) all(env func() string, check func(n int, out string, err error))
 	c.quiet(c.t)
 }
 
+// overlap replaces one object from several directories at once: one after the other does.
+func (c *crowd) overlap(runs int) {
+	c.t.Helper()
+	var wait sync.WaitGroup
+	before := c.created()
+	for _, r := range c.runs[:runs] {
+		wait.Go(func() {
+			if out, err := r.weir(nil, "apply", "-auto-approve", "-no-color", "-input=false", "-lock-timeout=8m", "-target=world_object.g0", "-replace=world_object.g0[0]"); err != nil {
+				c.t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	wait.Wait()
+	if n := c.created() - before; n != runs {
+		c.t.Errorf("%d applies have created %d objects", runs, n)
+	}
+}
+
+func (c *crowd) created() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.made
+}
+
 // settle finishes what the journals have, and says of what is in doubt what a person would find out.
 func (c *crowd) settle() {
 	c.t.Helper()
@@ -148,6 +172,7 @@ func TestDisjointApplies(t *testing.T) {
 					t.Errorf("group %d: %v\n%s", n, err, out)
 				}
 			})
+			c.overlap(min(3, *disjointRuns))
 			known, names := c.stored(), map[string]bool{}
 			for id, name := range c.live() {
 				if names[name] || known[id] != name {
