@@ -4,6 +4,7 @@ package crash
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -184,5 +185,37 @@ func TestPlanAfterKill(t *testing.T) {
 				t.Errorf("recovered twice:\n%s", out)
 			}
 		})
+	}
+}
+
+// TestScope has saved plans of parts of a configuration, and changes of other parts before they are
+// applied.
+func TestScope(t *testing.T) {
+	s := &site{run{t: t, dir: t.TempDir(), reattach: "{}"}}
+	config := fmt.Sprintf("terraform {\n  backend \"database\" {\n    url = \"sqlite:%s\"\n  }\n}\n", filepath.Join(t.TempDir(), "states.db"))
+	for name, input := range map[string]string{"a": "var.a", "b": "var.b", "c": `"${var.c} ${terraform_data.a.output}"`} {
+		config += fmt.Sprintf("variable %q { default = \"1\" }\nresource \"terraform_data\" %[1]q { input = %s }\n", name, input)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "main.tf"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.must("init", "-no-color")
+	s.must("apply", "-no-color", "-auto-approve")
+	for _, c := range []struct{ plan, change, stale string }{
+		{"-target=terraform_data.c -var=c=2", "-target=terraform_data.b -var=b=2 -var=c=1", ""},
+		{"-target=terraform_data.c -var=c=3", "-target=terraform_data.a -var=a=3", "terraform_data.a"},
+		{"-exclude=terraform_data.b -var=c=4", "-target=terraform_data.b -var=b=4", ""},
+		{"-exclude=terraform_data.b -var=c=5", "-target=terraform_data.a -var=a=5", "terraform_data.a"},
+		{"-destroy -target=terraform_data.a", "-target=terraform_data.b -var=b=6", ""},
+		{"-target=terraform_data.a -var=a=7", "-target=terraform_data.a -var=a=8", "terraform_data.a"},
+		{"-destroy -target=terraform_data.a", "-target=terraform_data.c -var=c=9 -var=a=8", "terraform_data.c"},
+		{"-refresh-only -target=terraform_data.a", "-target=terraform_data.b -var=b=10", ""},
+	} {
+		s.must(append([]string{"plan", "-no-color", "-out=p"}, strings.Fields(c.plan)...)...)
+		s.must(append([]string{"apply", "-no-color", "-auto-approve"}, strings.Fields(c.change)...)...)
+		text, err := s.weir(nil, "apply", "-no-color", "p")
+		if (err != nil) != (c.stale != "") || c.stale != "" && !strings.Contains(text, "  - "+c.stale+"\n") {
+			t.Errorf("%s, then %s: %v\n%s", c.plan, c.change, err, text)
+		}
 	}
 }
