@@ -455,12 +455,38 @@ func (b *builder) addReads() {
 	if len(b.leaving) == 0 {
 		return
 	}
+	any := false
 	for i, o := range b.objects {
 		if b.vertices[i].Reads && o.Instance.Resource.Check == nil {
 			if v := b.leftOf(o.Instance.Node()); v >= 0 {
-				b.vertices[i].State = []int{v}
+				b.vertices[i].State, any = []int{v}, true
 			}
 		}
+	}
+	if any {
+		b.addHolds()
+	}
+}
+
+// addHolds finds the updates that let go of what leaves: the old form of the object mentions it.
+func (b *builder) addHolds() {
+	leaving := map[string]int{}
+	for i, o := range b.objects {
+		if o.Instance == nil && b.vertices[i].Delete {
+			if id := identity(o); id != "" {
+				leaving[id] = i
+			}
+		}
+	}
+	for i, o := range b.objects {
+		if o.Change == nil || o.Change.Action != plan.Update {
+			continue
+		}
+		texts(o.Change.Before, func(text string) {
+			if of, found := leaving[text]; found && of != i {
+				b.vertices[i].Holds = append(b.vertices[i].Holds, of)
+			}
+		})
 	}
 }
 

@@ -155,12 +155,19 @@ func identity(o *Object) string {
 // mentions reports whether some text in a value is the given one.
 func mentions(v cty.Value, text string) bool {
 	found := false
+	texts(v, func(one string) { found = found || one == text })
+	return found && text != ""
+}
+
+// texts goes over the strings in a value.
+func texts(v cty.Value, each func(text string)) {
 	v, _ = v.UnmarkDeep()
 	_ = cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
-		found = found || v.Type() == cty.String && v.IsKnown() && !v.IsNull() && v.AsString() == text
-		return !found, nil
+		if v.Type() == cty.String && v.IsKnown() && !v.IsNull() {
+			each(v.AsString())
+		}
+		return true, nil
 	})
-	return found && text != ""
 }
 
 func (w *usage) warning(o *Object, users []int) diag.Diagnostic {

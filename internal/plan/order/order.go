@@ -46,7 +46,7 @@
 // is deleted and needs nothing that comes after that. A read lets go of nothing,
 // so it isn't free where what it waits for is deleted without CBD; nor is that
 // kept for the update of a former user then, unless the update would come only
-// after the deletion for other reasons. A replacement without CBD
+// after the deletion for other reasons, or certainly lets go of it. A replacement without CBD
 // can be prepared if all that it depends on by configuration is free: what it
 // needs is there before anything is deleted.
 //
@@ -124,6 +124,9 @@ type Object struct {
 	// isn't meant to be in lists of stored dependencies.
 	Config []int
 	State  []int
+
+	// Holds are leftovers that a stored object certainly uses until its update.
+	Holds []int
 }
 
 // A Phase is a place around the legs of an object.
@@ -290,33 +293,37 @@ func (g *graph) stored() {
 	g.users = inverse(g.was, 0)
 }
 
-// breakCircles drops the dependencies within each circle and orders the rest.
-func (g *graph) breakCircles() [][2]int {
-	var circles [][]int
-	g.wasOrder, circles = components(g.was)
-	if circles == nil {
-		return nil
-	}
-	in := make([]int, len(g.objects))
-	for i, circle := range circles {
-		for _, o := range circle {
-			in[o] = i + 1
+// breakCircles drops the dependencies within each circle and orders the rest. Those on a gate go
+// first: the gate joins more than what the object depended on, and that may make the circle.
+func (g *graph) breakCircles() (dropped [][2]int) {
+	for _, drop := range []func(to int) bool{
+		func(to int) bool { return g.objects[to].gate() },
+		func(int) bool { return true },
+	} {
+		var circles [][]int
+		if g.wasOrder, circles = components(g.was); circles == nil {
+			return dropped
 		}
-	}
-	var dropped [][2]int
-	for i, deps := range g.was {
-		if in[i] == 0 {
-			continue
-		}
-		var kept []int
-		for _, to := range deps {
-			if in[to] == in[i] {
-				dropped = append(dropped, [2]int{i, to})
-			} else {
-				kept = append(kept, to)
+		in := make([]int, len(g.objects))
+		for i, circle := range circles {
+			for _, o := range circle {
+				in[o] = i + 1
 			}
 		}
-		g.was[i] = kept
+		for i, deps := range g.was {
+			if in[i] == 0 {
+				continue
+			}
+			var kept []int
+			for _, to := range deps {
+				if in[to] == in[i] && drop(to) {
+					dropped = append(dropped, [2]int{i, to})
+				} else {
+					kept = append(kept, to)
+				}
+			}
+			g.was[i] = kept
+		}
 	}
 	return dropped
 }
@@ -421,7 +428,7 @@ func (g *graph) arrange() {
 
 // relax gives up waiting for objects that would be deleted while a former user
 // of theirs, which is updated only later, still has them, unless that waits for
-// a read itself. It reports whether there are any.
+// a read itself and isn't known to use them. It reports whether there are any.
 func (g *graph) relax() bool {
 	reading := make([]bool, len(g.objects))
 	for _, i := range g.configOrder {
@@ -429,12 +436,20 @@ func (g *graph) relax() bool {
 			reading[i] = reading[i] || reading[to] || g.objects[to].Reads && !g.free[to]
 		}
 	}
+	late := func(user int) bool { // its update comes after the deletion
+		o := &g.objects[user]
+		return o.Create && !o.Delete && o.Stored && !g.free[user]
+	}
 	holds := make([]bool, len(g.objects)) // some former user does
+	for i := range g.objects {
+		for _, to := range g.objects[i].Holds {
+			holds[to] = holds[to] || late(i)
+		}
+	}
 	any := false
 	for _, i := range slices.Backward(g.wasOrder) {
 		for _, user := range g.users[i] {
-			o := &g.objects[user]
-			holds[i] = holds[i] || holds[user] || o.Create && !o.Delete && o.Stored && !g.free[user] && !reading[user]
+			holds[i] = holds[i] || holds[user] || late(user) && !reading[user]
 		}
 		if o := &g.objects[i]; holds[i] && g.awaited[i] && o.Delete && !o.Configured && !g.cbd[i] {
 			g.awaited[i], any = false, true

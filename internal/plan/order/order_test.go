@@ -84,6 +84,8 @@ func TestExamples(t *testing.T) {
 		{"in use through a leftover", []Object{removed(), removed(a), dropped(updated(b))}, "c.C b.D a.D", "", "ab"},
 		{"in use, but something else must go first", []Object{replaced(), removed(a), dropped(updated(b))}, "c.C b.D a.D a.C", "", ""},
 		{"read when it is gone", []Object{removed(), {Create: true, Configured: true, Reads: true, State: []int{a}}, {Create: true, Configured: true, Stored: true, Config: []int{b}, State: []int{a}}}, "a.D b.C c.C", "", ""},
+		{"read while it is in use", []Object{removed(), {Create: true, Configured: true, Reads: true, State: []int{a}}, {Create: true, Configured: true, Stored: true, Config: []int{b}, State: []int{a}, Holds: []int{a}}}, "b.C c.C a.D", "", "a"},
+		{"a circle through a gate", []Object{{Delete: true, Stored: true, State: []int{b}}, {Config: []int{c}, State: []int{c}}, {Create: true, Configured: true, Stored: true, State: []int{a}}}, "c.C a.D", "", "a"},
 		{"read while it is kept", []Object{cbd(removed()), {Create: true, Configured: true, Reads: true, State: []int{a}}}, "b.C a.D", "", "a"},
 		{"read below what lets go", []Object{removed(), dropped(updated(a)), {Create: true, Configured: true, Reads: true, Config: []int{b}, State: []int{a}}}, "b.C a.D c.C", "", ""},
 		{"let go of what is replaced", []Object{replaced(), dropped(updated(a))}, "b.C a.D a.C", "", ""},
@@ -168,6 +170,11 @@ func random(r *rand.Rand) []Object {
 		}
 		if o := &objects[i]; o.gate() && r.IntN(2) == 0 {
 			o.State = nil
+		}
+		for _, j := range objects[i].State {
+			if objects[i].Stored && objects[j].Delete && !objects[j].Configured && r.IntN(2) == 0 {
+				objects[i].Holds = append(objects[i].Holds, j)
+			}
 		}
 	}
 	// Gates among the stored dependencies: those that have State only lead on
@@ -370,7 +377,7 @@ func decided(objects []Object) []bool {
 		for i := range n {
 			for u := range n {
 				o := &objects[u]
-				if was[u][i] && o.Create && !o.Delete && o.Stored && !free[u] && !reads(u) &&
+				if was[u][i] && o.Create && !o.Delete && o.Stored && !free[u] && (!reads(u) || slices.ContainsFunc(o.Holds, func(j int) bool { return j == i || was[j][i] })) &&
 					awaited[i] && objects[i].Delete && !objects[i].Configured && !cbd[i] {
 					awaited[i], relaxed = false, true
 				}
