@@ -135,6 +135,9 @@ func (c *crowd) stored() map[string]string {
 // TestDisjointApplies has applies of different objects work on one state at once, and kills each
 // of them. Nothing is lost, and nothing is created twice.
 func TestDisjointApplies(t *testing.T) {
+	if testing.Short() {
+		*disjointRuns, *disjointObjects, *disjointRounds = 3, 60, 1
+	}
 	for name, place := range places(t) {
 		if name != "sqlite" && name != "postgres" {
 			continue
