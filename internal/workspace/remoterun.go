@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -66,8 +67,13 @@ func (d *Directory) RemoteRun(runs *remote.Runs, vars []environment.Var, o remot
 	return &remoterun.Command{Runs: runs, Options: o, Dir: dir}, diags
 }
 
-// RemotePlan reads the file of a plan that a service keeps; ok is false for other files.
+// RemotePlan reads the file of a plan that a service keeps; ok is false for other files. It doesn't
+// open a pipe, which can be read only once.
 func (d *Directory) RemotePlan(path string) (b remoterun.Bookmark, ok bool) {
+	const long = 64 << 10 // longer than any
+	if info, err := os.Stat(d.Place.Path(path)); err != nil || !info.Mode().IsRegular() || info.Size() > long {
+		return b, false
+	}
 	data, err := d.Place.Input(path)
 	if err != nil {
 		return b, false
